@@ -1,0 +1,50 @@
+"""What can go wrong, as one tree.
+
+    DiscreetError
+    ├── SchemaError      a declaration is missing, contradictory or does not fit the source
+    ├── QueryError       a model asks something its schema or mechanism cannot answer
+    ├── GuaranteeError   a privacy parameter is out of range, or a notion cannot bound another
+    ├── BudgetExceeded   the ledger refuses: asked, left and missing are in the message
+    ├── LedgerError      the ledger file is missing, damaged, busy or of another version
+    └── ReleaseError     a release could not be made, read or saved
+
+No message ever contains a value taken from a row: names, declared bounds and declared levels only.
+"""
+
+__all__ = [
+    "BudgetExceeded",
+    "DiscreetError",
+    "GuaranteeError",
+    "LedgerError",
+    "QueryError",
+    "ReleaseError",
+    "SchemaError",
+]
+
+
+class DiscreetError(Exception):
+    """Base of every error this library raises on purpose."""
+
+
+class SchemaError(DiscreetError):
+    """A declaration is missing, contradictory or does not fit the source."""
+
+
+class QueryError(DiscreetError):
+    """A model asks something its schema or its mechanism cannot answer."""
+
+
+class GuaranteeError(DiscreetError):
+    """A privacy parameter is out of range, or one notion cannot bound another."""
+
+
+class BudgetExceeded(DiscreetError):
+    """The ledger's filter refuses a reservation; nothing was spent."""
+
+
+class LedgerError(DiscreetError):
+    """The ledger is missing, damaged, busy or written by another version."""
+
+
+class ReleaseError(DiscreetError):
+    """A release could not be made, read or saved."""

@@ -1,0 +1,93 @@
+"""What every guarantee rests on: relation, unit, theorem and the sampler that honours it; and the base of them all."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+from discreet.errors import GuaranteeError
+
+__all__ = ["Basis", "Guarantee", "positive"]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Between which tables the guarantee holds, why, and by which sampler. Only relation and unit decide equality."""
+
+    relation: str = "replace-one"
+    unit: str = "record"
+    theorem: str = field(default="", compare=False)
+    sampler: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        neighbours = "replaced" if self.relation == "replace-one" else "added or removed"
+        reasons = [f"Theorem: {self.theorem}."] if self.theorem else []
+        reasons += [f"Sampler: {self.sampler}."] if self.sampler else []
+        return " ".join([f"Neighbours: one {self.unit} {neighbours}.", *reasons])
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain description."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Guarantee(ABC):
+    """A privacy guarantee as data: read, converted, composed and stored without running the mechanism."""
+
+    kind: ClassVar[str]
+    version: ClassVar[int] = 1
+
+    @property
+    @abstractmethod
+    def basis(self) -> Basis:
+        """Relation, unit, theorem and sampler."""
+
+    @abstractmethod
+    def epsilon(self, delta: float) -> float:
+        """The smallest epsilon this guarantee certifies at `delta` (inf if none)."""
+
+    @abstractmethod
+    def delta(self, epsilon: float) -> float:
+        """The smallest delta this guarantee certifies at `epsilon`."""
+
+    @abstractmethod
+    def renyi(self, order: float) -> float:
+        """The Renyi divergence of `order` > 1 this guarantee certifies (inf if none)."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The numbers (or parts) that define it, by name."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """One sentence for a privacy officer, without its basis."""
+
+    @property
+    def relation(self) -> str:
+        """The neighbour relation."""
+        return self.basis.relation
+
+    @property
+    def unit(self) -> str:
+        """The privacy unit."""
+        return self.basis.unit
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
+        return f"{type(self).__name__}({inside})"
+
+    def __str__(self) -> str:
+        return f"{self.words()} {self.basis}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Kind, version and parameters; `discreet.guarantee.from_json` reads it back."""
+        return {"kind": self.kind, "version": self.version, **self.parameters(), "basis": self.basis.to_json()}
+
+
+def positive(field_name: str, value: object, *, below: float = math.inf) -> float:
+    """`value` as a float, if it is a finite number above 0 (and below `below`)."""
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if not (0 < number < below and math.isfinite(number)):
+        limit = "a finite number above 0" if math.isinf(below) else f"a number above 0 and below {below:g}"
+        raise GuaranteeError(f"{field_name} must be {limit}, got {value!r}")
+    return float(number)

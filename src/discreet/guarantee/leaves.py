@@ -1,0 +1,197 @@
+"""The leaves: one notion each, with its exact profile and Renyi curve.
+
+`PureDP(0.5).epsilon(0.0)` is 0.5: the number that defines a leaf is read back through the same three methods that
+every guarantee has, or by name from `parameters()`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from discreet.accounting import conversions
+from discreet.errors import GuaranteeError
+from discreet.guarantee.basis import Basis, Guarantee, positive
+
+__all__ = ["ZCDP", "ApproxDP", "BoundedRange", "GaussianDP", "Leaf", "PureDP"]
+
+
+@dataclass(frozen=True, repr=False)
+class Leaf(Guarantee):
+    """A guarantee given by one positive number, called `symbol`."""
+
+    level: float
+    _basis: Basis
+    symbol: ClassVar[str] = "epsilon"
+
+    @property
+    def basis(self) -> Basis:
+        """Relation, unit, theorem and sampler."""
+        return self._basis
+
+    def parameters(self) -> dict[str, Any]:
+        """The number that defines it."""
+        return {self.symbol: self.level}
+
+    def _store(self, value: float, basis: Basis | None) -> None:
+        object.__setattr__(self, "level", positive(f"{type(self).__name__}.{self.symbol}", value))
+        object.__setattr__(self, "_basis", basis or Basis())
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class PureDP(Leaf):
+    """epsilon-DP: every event is at most e^epsilon times as likely under a neighbour."""
+
+    kind = "PureDP"
+
+    def __init__(self, epsilon: float, basis: Basis | None = None) -> None:
+        self._store(epsilon, basis)
+
+    def epsilon(self, delta: float) -> float:
+        """Solve the profile (e^level - e^epsilon) / (1 + e^level) = delta."""
+        return max(self.level + math.log1p(-delta * (1 + math.exp(-self.level))), 0.0) if delta < 0.5 else 0.0
+
+    def delta(self, epsilon: float) -> float:
+        """The profile at `epsilon`."""
+        return conversions.pure_delta(self.level, epsilon)
+
+    def renyi(self, order: float) -> float:
+        """The tight curve."""
+        return conversions.pure_renyi(self.level, order)
+
+    def words(self) -> str:
+        """One sentence for a privacy officer."""
+        return (
+            f"{self.level:g}-differential privacy (pure): no event is more than e^{self.level:g} = "
+            f"{math.exp(min(self.level, 700)):.4g} times as likely on a neighbouring table."
+        )
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class BoundedRange(Leaf):
+    """The log-ratio of neighbouring laws stays in an interval of length epsilon: pure DP, and four times less zCDP."""
+
+    kind = "BoundedRange"
+
+    def __init__(self, epsilon: float, basis: Basis | None = None) -> None:
+        self._store(epsilon, basis)
+
+    def epsilon(self, delta: float) -> float:
+        """Solve the profile (1 - e^{(epsilon - level)/2})² / (1 - e^-level) = delta."""
+        root = math.sqrt(delta * -math.expm1(-self.level))
+        return max(self.level + 2 * math.log1p(-root), 0.0) if root < 1 else 0.0
+
+    def delta(self, epsilon: float) -> float:
+        """The profile at `epsilon`."""
+        return conversions.bounded_range_delta(self.level, epsilon)
+
+    def renyi(self, order: float) -> float:
+        """Its own curve, below order · epsilon² / 8."""
+        return conversions.bounded_range_renyi(self.level, order)
+
+    def words(self) -> str:
+        """One sentence for a privacy officer."""
+        return (
+            f"{self.level:g}-differential privacy (pure), of bounded range: all log-ratios between neighbours "
+            f"lie in one interval of length {self.level:g}, so that repetition costs epsilon²/8 of zCDP each."
+        )
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class ZCDP(Leaf):
+    """rho-zero-concentrated DP: Renyi divergence of every order a is at most rho · a."""
+
+    kind = "ZCDP"
+    symbol = "rho"
+
+    def __init__(self, rho: float, basis: Basis | None = None) -> None:
+        self._store(rho, basis)
+
+    def epsilon(self, delta: float) -> float:
+        """By the improved conversion over a continuous order."""
+        return conversions.zcdp_epsilon(self.level, delta) if delta > 0 else math.inf
+
+    def delta(self, epsilon: float) -> float:
+        """By the improved conversion over a continuous order."""
+        return conversions.renyi_delta(self.renyi, epsilon)
+
+    def renyi(self, order: float) -> float:
+        """Linear in the order."""
+        return self.level * order
+
+    def words(self) -> str:
+        """One sentence for a privacy officer."""
+        return (
+            f"{self.level:g}-zCDP: Rényi divergence of every order a at most {self.level:g}·a, "
+            f"which is epsilon = {self.epsilon(1e-6):.4g} at delta = 1e-6."
+        )
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class GaussianDP(Leaf):
+    """mu-Gaussian DP: telling neighbours apart is no easier than telling N(0, 1) from N(mu, 1)."""
+
+    kind = "GaussianDP"
+    symbol = "mu"
+
+    def __init__(self, mu: float, basis: Basis | None = None) -> None:
+        self._store(mu, basis)
+
+    def epsilon(self, delta: float) -> float:
+        """The exact inverse of the profile, rounded up."""
+        return conversions.gaussian_epsilon(self.level, delta) if delta > 0 else math.inf
+
+    def delta(self, epsilon: float) -> float:
+        """The exact profile."""
+        return conversions.gaussian_delta(self.level, epsilon)
+
+    def renyi(self, order: float) -> float:
+        """mu² a / 2."""
+        return self.level**2 * order / 2
+
+    def words(self) -> str:
+        """One sentence for a privacy officer."""
+        return (
+            f"{self.level:g}-Gaussian differential privacy: as hard as telling N(0,1) from N({self.level:g},1), "
+            f"which is epsilon = {self.epsilon(1e-6):.4g} at delta = 1e-6."
+        )
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class ApproxDP(Leaf):
+    """(epsilon, delta)-DP at a single point: nothing is known about other deltas below this one."""
+
+    slack: float
+    kind = "ApproxDP"
+
+    def __init__(self, epsilon: float, delta: float, basis: Basis | None = None) -> None:
+        self._store(epsilon, basis)
+        object.__setattr__(self, "slack", positive("ApproxDP.delta", delta, below=1.0))
+
+    def parameters(self) -> dict[str, Any]:
+        """Both numbers."""
+        return {"epsilon": self.level, "delta": self.slack}
+
+    def epsilon(self, delta: float) -> float:
+        """The profile between the given point and (0, 1) of an (epsilon, delta)-DP release  [KOV2015]."""
+        if delta < self.slack:
+            return math.inf
+        # The worst (e, d)-DP pair has profile d + (1 - d) (e^level - e^epsilon)/(1 + e^level).
+        rest = (delta - self.slack) / (1 - self.slack)
+        return PureDP(self.level).epsilon(rest)
+
+    def delta(self, epsilon: float) -> float:
+        """The profile of the worst (epsilon, delta)-DP pair."""
+        return self.slack + (1 - self.slack) * conversions.pure_delta(self.level, epsilon)
+
+    def renyi(self, order: float) -> float:
+        """No Renyi curve follows from one (epsilon, delta)."""
+        if order < 1:
+            raise GuaranteeError(f"ApproxDP.renyi order must be at least 1, got {order!r}")
+        return math.inf
+
+    def words(self) -> str:
+        """One sentence for a privacy officer."""
+        return (
+            f"({self.level:g}, {self.slack:g})-differential privacy: no event exceeds e^{self.level:g} times its "
+            f"probability on a neighbouring table by more than {self.slack:g}."
+        )

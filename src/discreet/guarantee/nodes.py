@@ -1,0 +1,148 @@
+"""The nodes: several releases on the same data, composed before anything is converted.
+
+Composition is of adaptively chosen releases with parameters fixed in advance; what a budget may *admit* while choosing
+as it goes is decided by a filter (`discreet.accounting.filters`).
+"""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.accounting import conversions
+from discreet.errors import GuaranteeError
+from discreet.guarantee.basis import Basis, Guarantee
+from discreet.guarantee.leaves import ApproxDP, GaussianDP
+
+__all__ = ["Composed", "Node", "Repeated"]
+
+Terms = dict[Guarantee, int]
+
+
+@dataclass(frozen=True, repr=False)
+class Node(Guarantee):
+    """A composition, read through its leaves and how often each occurs."""
+
+    @abstractmethod
+    def terms(self) -> Terms:
+        """Every leaf with its number of occurrences."""
+
+    def renyi(self, order: float) -> float:
+        """Renyi divergences of one order add."""
+        return math.fsum(count * leaf.renyi(order) for leaf, count in self.terms().items())
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest of the valid routes; (epsilon, delta) parts add on their own (basic composition)."""
+        fixed = slack = 0.0
+        rest: Terms = {}
+        for leaf, count in self.terms().items():
+            if isinstance(leaf, ApproxDP):
+                fixed, slack = fixed + count * leaf.level, slack + count * leaf.slack
+            else:
+                rest[leaf] = count
+        return math.inf if delta < slack else fixed + _compose(rest, delta - slack)
+
+    def delta(self, epsilon: float) -> float:
+        """The smallest delta at which `epsilon(delta)` is within `epsilon`, rounded up."""
+        if self.epsilon(0.0) <= epsilon:
+            return 0.0
+        inverse = conversions.solve_decreasing(lambda x: self.epsilon(math.exp(-1 / x)), epsilon, low=1 / 700)
+        return math.exp(-1 / inverse)
+
+    def words(self) -> str:
+        """One sentence for a privacy officer."""
+        pure = self.epsilon(0.0)
+        total = sum(self.terms().values())
+        parts = "; ".join(f"{count} × {leaf!r}" for leaf, count in self.terms().items())
+        also = f", and pure epsilon = {pure:.4g}" if math.isfinite(pure) else ""
+        return f"{total} releases composed ({parts}): epsilon = {self.epsilon(1e-6):.4g} at delta = 1e-6{also}."
+
+
+@dataclass(frozen=True, repr=False)
+class Composed(Node):
+    """All of `parts`, released on the same data."""
+
+    parts: tuple[Guarantee, ...]
+    kind = "Composed"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+        if not self.parts:
+            raise GuaranteeError("Composed.parts must have at least one guarantee, got none")
+        for part in self.parts:
+            if (part.relation, part.unit) != (self.relation, self.unit):
+                shared = f"{self.relation} of a {self.unit}"
+                raise GuaranteeError(f"Composed.parts must all hold for {shared}, got {part.relation} of a {part.unit}")
+
+    @property
+    def basis(self) -> Basis:
+        """Relation and unit of the parts; theorems and samplers stay with the parts."""
+        first = self.parts[0].basis
+        return Basis(first.relation, first.unit, "composition", "as each part names it")
+
+    def parameters(self) -> dict[str, Any]:
+        """The parts."""
+        return {"parts": self.parts}
+
+    def terms(self) -> Terms:
+        """Every leaf with its number of occurrences."""
+        total: Terms = {}
+        for part in self.parts:
+            for leaf, count in terms(part).items():
+                total[leaf] = total.get(leaf, 0) + count
+        return total
+
+    def to_json(self) -> dict[str, Any]:
+        """Kind, version and parts."""
+        return {"kind": self.kind, "version": self.version, "parts": [part.to_json() for part in self.parts]}
+
+
+@dataclass(frozen=True, repr=False)
+class Repeated(Node):
+    """`part`, released `times` times on the same data with fresh randomness: k draws cost k draws."""
+
+    part: Guarantee
+    times: int
+    kind = "Repeated"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.times, int) or isinstance(self.times, bool) or self.times < 1:
+            raise GuaranteeError(f"Repeated.times must be a whole number from 1, got {self.times!r}")
+
+    @property
+    def basis(self) -> Basis:
+        """The basis of the repeated part."""
+        return self.part.basis
+
+    def parameters(self) -> dict[str, Any]:
+        """The part and its multiplicity."""
+        return {"part": self.part, "times": self.times}
+
+    def terms(self) -> Terms:
+        """Every leaf with its number of occurrences."""
+        return {leaf: count * self.times for leaf, count in terms(self.part).items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Kind, version, part and multiplicity."""
+        return {"kind": self.kind, "version": self.version, "part": self.part.to_json(), "times": self.times}
+
+
+def terms(guarantee: Guarantee) -> Terms:
+    """The leaves of any guarantee with their multiplicities."""
+    return guarantee.terms() if isinstance(guarantee, Node) else {guarantee: 1}
+
+
+def _compose(leaves: Terms, delta: float) -> float:
+    """Epsilon of leaves that have profiles: exact for Gaussians, else the better of basic and Renyi composition."""
+    if not leaves:
+        return 0.0
+    if all(isinstance(leaf, GaussianDP) for leaf in leaves):
+        mu = math.sqrt(math.fsum(count * leaf.renyi(2.0) for leaf, count in leaves.items()))  # renyi(2) is mu²
+        return GaussianDP(mu).epsilon(delta)
+    if len(leaves) == 1 and sum(leaves.values()) == 1:
+        return next(iter(leaves)).epsilon(delta)
+    basic = math.fsum(count * leaf.epsilon(0.0) for leaf, count in leaves.items())
+    if delta <= 0:
+        return basic
+    renyi = conversions.renyi_epsilon(lambda a: math.fsum(c * leaf.renyi(a) for leaf, c in leaves.items()), delta)
+    return min(basic, renyi)
