@@ -1,1 +1,78 @@
-"""Private Bayesian posteriors."""
+"""discreet: private Bayesian posteriors that are true twice over.
+
+The privacy guarantee holds for the code that ran, and the intervals cover what they say.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+_HOME = {
+    "ApproxDP": "guarantee",
+    "BetaBernoulli": "models",
+    "Binary": "schema",
+    "Bounded": "schema",
+    "BoundedRange": "guarantee",
+    "Budget": "guarantee",
+    "BudgetExceeded": "errors",
+    "Categorical": "schema",
+    "Composed": "guarantee",
+    "Count": "schema",
+    "Dataset": "sources",
+    "DirichletCategorical": "models",
+    "DiscreetError": "errors",
+    "DiscreteGaussian": "noise",
+    "DiscreteLaplace": "noise",
+    "GaussianDP": "guarantee",
+    "GuaranteeError": "errors",
+    "Laplace": "noise",
+    "Ledger": "ledger",
+    "LedgerError": "errors",
+    "NaiveBayes": "models",
+    "NoisyStatistics": "mechanisms",
+    "Plan": "pipeline",
+    "PosteriorSample": "mechanisms",
+    "PureDP": "guarantee",
+    "QueryError": "errors",
+    "Record": "schema",
+    "Release": "release",
+    "ReleaseError": "errors",
+    "Repeated": "guarantee",
+    "Schema": "schema",
+    "SchemaError": "errors",
+    "ZCDP": "guarantee",
+    "load": "release",
+    "open": "sources",
+    "plan": "pipeline",
+    "release": "pipeline",
+    "simulate": "pipeline",
+}
+
+__all__ = [  # noqa: PLE0604 - the table above is the list
+    *sorted(_HOME)
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: `import discreet` itself stays as cheap as Python."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    value = getattr(import_module(f"discreet.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
+class _Package(ModuleType):
+    """Keeps verbs callable: importing the submodule `discreet.release` must not hide the function `discreet.release`."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

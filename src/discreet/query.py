@@ -109,8 +109,9 @@ Statistic = Counts | Sum
 class Dirichlet:
     """A conjugate Dirichlet prior on the cell probabilities of one count table, in the order of its cells."""
 
-    statistic: str
+    parameter: str
     prior: tuple[float, ...]
+    coordinate: int | None = None  # a single probability is the parameter, e.g. that of the level "1"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 from discreet.errors import SchemaError
+from discreet.recipe import build
 
 __all__ = ["Binary", "Bounded", "Categorical", "Column", "Count", "Record", "Relation", "Schema", "Unit"]
 
@@ -272,25 +273,13 @@ class Schema:
         """Read a schema; unknown keys and kinds are errors."""
         fields = dict(body)
         columns = {
-            name: _from_kind(f"columns[{name!r}]", KINDS, spec) for name, spec in fields.pop("columns", {}).items()
+            name: build(f"Schema.columns[{name!r}]", KINDS, spec, SchemaError) for name, spec in fields.pop("columns", {}).items()
         }
-        unit = _from_kind("unit", {"record": Record}, fields.pop("unit", {"kind": "record"}))
+        unit = build("Schema.unit", {"record": Record}, fields.pop("unit", {"kind": "record"}), SchemaError)
         try:
             return cls(columns, unit=unit, **fields)
         except TypeError as error:
             raise SchemaError(f"Schema must have keys it knows, got {sorted(body)} ({error})") from None
-
-
-def _from_kind(where: str, kinds: Mapping[str, Any], spec: Any) -> Any:
-    """Build the declared class from {kind, **arguments}, refusing anything it does not know."""
-    if not isinstance(spec, Mapping) or spec.get("kind") not in kinds:
-        raise SchemaError(f"Schema.{where} must have a kind of {sorted(kinds)}, got {spec!r}")
-    arguments = {key: value for key, value in spec.items() if key != "kind"}
-    try:
-        return kinds[spec["kind"]](**arguments)
-    except TypeError as error:
-        detail = str(error).split(".__init__() ")[-1]
-        raise SchemaError(f"Schema.{where} must be a complete declaration: {detail}") from None
 
 
 def _is_number(value: object) -> bool:

@@ -42,7 +42,8 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest mu whose profile stays within (epsilon, delta), rounded down."""
-    return 1.0 / solve_decreasing(lambda inverse: gaussian_delta(1.0 / inverse, epsilon), delta, low=1e-12)
+    mu = 1.0 / solve_decreasing(lambda inverse: gaussian_delta(1.0 / inverse, epsilon), delta, low=1e-12)
+    return _step_down(mu, lambda value: gaussian_delta(value, epsilon) <= delta)
 
 
 def pure_delta(level: float, epsilon: float) -> float:
@@ -112,7 +113,8 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
     """The largest rho whose improved conversion stays within (epsilon, delta), rounded down."""
-    return 1.0 / solve_decreasing(lambda inverse: zcdp_epsilon(1.0 / inverse, delta), epsilon, low=1e-12)
+    rho = 1.0 / solve_decreasing(lambda inverse: zcdp_epsilon(1.0 / inverse, delta), epsilon, low=1e-12)
+    return _step_down(rho, lambda value: zcdp_epsilon(value, delta) <= epsilon)
 
 
 def solve_decreasing(function: Curve, target: float, *, low: float = 0.0) -> float:
@@ -132,6 +134,13 @@ def solve_decreasing(function: Curve, target: float, *, low: float = 0.0) -> flo
             low = middle
         else:
             high = middle
+
+
+def _step_down(value: float, meets: Callable[[float], bool]) -> float:
+    """The first double at or below `value` that meets its constraint: a reciprocal may have rounded past it."""
+    while not meets(value):
+        value = math.nextafter(value, 0.0)
+    return value
 
 
 def _smallest(bound: Curve) -> float:

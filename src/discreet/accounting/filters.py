@@ -7,6 +7,7 @@
 A spend is an exact decimal rounded up at 1e-18, a limit is rounded down, and their comparison is exact.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -15,7 +16,7 @@ from discreet.accounting import conversions
 from discreet.errors import GuaranteeError
 from discreet.guarantee import ZCDP, BoundedRange, Budget, GaussianDP, Guarantee, Leaf, PureDP, terms
 
-__all__ = ["FILTERS", "Filter", "filter_for"]
+__all__ = ["FILTERS", "SMALLEST_REQUEST", "Filter", "filter_for", "plain"]
 
 QUANTUM = Decimal("1e-18")
 SMALLEST_REQUEST = Decimal("1e-12")
@@ -90,7 +91,7 @@ def _zcdp_price(leaf: Leaf) -> Decimal | None:
     if isinstance(leaf, GaussianDP):  # mu²/2
         return EXACT.divide(EXACT.multiply(level, level), Decimal(2))
     if isinstance(leaf, PureDP):  # epsilon tanh(epsilon/2), with 1e-60 for the rounding of exp
-        decay = EXACT.exp(-level)
+        decay = EXACT.exp(EXACT.minus(level))
         tanh = EXACT.divide(EXACT.subtract(Decimal(1), decay), EXACT.add(Decimal(1), decay))
         return EXACT.add(EXACT.multiply(level, tanh), Decimal("1e-60"))
     return None
@@ -119,7 +120,7 @@ FILTERS: dict[str, Filter] = {
         "gdp",
         "mu²",
         _gdp_price,
-        lambda b: conversions.gaussian_mu(b.epsilon, _delta(b)) ** 2,
+        lambda b: math.nextafter(conversions.gaussian_mu(b.epsilon, _delta(b)) ** 2, 0.0),
         lambda spent, b: conversions.gaussian_epsilon(spent**0.5, _delta(b)),
     ),
 }

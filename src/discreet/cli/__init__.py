@@ -1,1 +1,59 @@
-"""The command line."""
+"""The command line: the library's verbs, one thin file each. Heavy imports wait until a command runs."""
+
+import sys
+import warnings
+from collections.abc import Sequence
+
+import typer
+from typer.main import get_command
+
+from discreet.cli import demo, init, ledger, plan, posterior, release, terminal
+
+__all__ = ["app", "main"]
+
+# Pretty tracebacks print local variables, which may be private rows: `main` prints one line instead.
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app.command()(demo.demo)
+app.command()(init.init)
+app.command()(plan.plan)
+app.command()(release.release)
+app.command()(posterior.posterior)
+app.add_typer(ledger.app, name="ledger")
+
+
+@app.callback(invoke_without_command=True)
+def discreet(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
+    """Private Bayesian posteriors from a sensitive table, paid from a ledger.
+
+    \b
+    Example:
+      discreet demo
+      discreet init study --epsilon 3 --delta 1e-6
+      discreet plan study/study.toml
+      discreet release study/study.toml --dry-run
+      discreet release study/study.toml
+      discreet posterior study/smoking.release.json
+    """  # noqa: D301  # \b keeps the lines of the example
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"discreet {installed('discreet')}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, 1 for a refusal, 2 for a command that was not understood."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # whether a computation warns may depend on a row
+            code = get_command(app).main(given, prog_name="discreet", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except SystemExit:  # a closed pipe
+        raise
+    except BaseException as problem:  # also panics of compiled libraries, which are no Exception
+        return terminal.report(problem, as_json="--json" in given)

@@ -1,0 +1,1 @@
+"""Where private rows live, and the exact integer statistics that may be asked of them."""

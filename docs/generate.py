@@ -1,0 +1,61 @@
+"""Write the generated pages of the documentation: reference of names and commands, and the proofs.
+
+    python docs/generate.py          writes them
+    python docs/generate.py --check  fails if one is out of date
+"""
+
+import inspect
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import discreet as dc
+
+DOCS = Path(__file__).parent
+PROOFS = DOCS.parent / "src" / "discreet" / "mechanisms"
+COMMANDS = ["demo", "init", "plan", "release", "posterior", "ledger create", "ledger show", "ledger verify"]
+
+
+def python_page() -> str:
+    """Every public name with its signature and docstring."""
+    parts = ["# Python reference\n\nGenerated from the docstrings. `import discreet as dc`.\n"]
+    for name in dc.__all__:
+        thing = getattr(dc, name)
+        try:
+            signature = str(inspect.signature(thing)).replace("discreet.", "")
+        except ValueError:
+            signature = "(...)"
+        parts.append(f"## `{name}`\n\n```text\ndc.{name}{signature}\n```\n\n{inspect.getdoc(thing)}\n")
+        if inspect.isclass(thing) and not issubclass(thing, Exception):
+            members = [m for m in vars(thing).items() if not m[0].startswith("_") and (callable(m[1]) or isinstance(m[1], classmethod | property))]
+            rows = [f"| `{key}` | {(inspect.getdoc(value) or '').splitlines()[0]} |" for key, value in members if inspect.getdoc(value)]
+            parts.append("\n".join(["| member | |", "|---|---|", *rows]) + "\n" if rows else "")
+    return "\n".join(part for part in parts if part)
+
+
+def cli_page() -> str:
+    """The help of every command."""
+    parts = ["# Command line\n\nGenerated from `discreet --help`.\n"]
+    for command in ["", *COMMANDS]:
+        argv = [str(Path(sys.executable).with_name("discreet")), *command.split(), "--help"]
+        environment = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "PATH": ""}
+        text = subprocess.run(argv, check=True, capture_output=True, text=True, env=environment).stdout  # noqa: S603
+        body = "\n".join(line.rstrip() for line in text.strip().splitlines())
+        parts.append(f"## `discreet {command}`".rstrip("` ") + f"`\n\n```text\n{body}\n```\n")
+    return "\n".join(parts)
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page and its text."""
+    proofs = {DOCS / "theory" / proof.name: proof.read_text() for proof in sorted(PROOFS.glob("*.md"))}
+    return {DOCS / "reference" / "python.md": python_page(), DOCS / "reference" / "cli.md": cli_page(), **proofs}
+
+
+if __name__ == "__main__":
+    stale = [path for path, text in pages().items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv[1:]:
+        sys.exit(f"out of date: {[path.name for path in stale]}" if stale else 0)
+    for path in stale:
+        path.write_text(pages()[path])
+    shutil.rmtree(DOCS / "__pycache__", ignore_errors=True)

@@ -1,0 +1,5 @@
+"""placeholder"""
+
+
+def demo() -> None:
+    """Demo."""

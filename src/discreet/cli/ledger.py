@@ -1,0 +1,139 @@
+"""`discreet ledger create | show | verify`: the budget of one population and what was paid from it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import balance, terminal
+
+__all__ = ["app", "create", "show", "verify"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger file.", show_default=False)]
+
+
+@app.callback(invoke_without_command=True)
+def ledger(context: typer.Context) -> None:
+    """Create, show or verify a ledger.
+
+    \b
+    Example:
+      discreet ledger show study.ledger
+    """  # noqa: D301
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def create(
+    path: LedgerFile,
+    epsilon: Annotated[float, typer.Option(help="The whole budget.", show_default=False)],
+    delta: Annotated[float | None, typer.Option(help="Without it only pure guarantees can be paid.")] = None,
+    filter_name: Annotated[
+        str | None, typer.Option("--filter", help="pure, zcdp or gdp; by default pure without delta, zcdp with it.")
+    ] = None,
+    as_json: terminal.AsJson = False,
+) -> None:
+    """Make a new ledger.
+
+    Its budget is fixed for good; an existing file is never overwritten.
+
+    \b
+    Example:
+      discreet ledger create study.ledger --epsilon 3 --delta 1e-6
+    """  # noqa: D301
+    from discreet.guarantee import Budget
+    from discreet.ledger import Ledger
+
+    made = Ledger.create(path, Budget(epsilon, delta), filter_name)
+    if as_json:
+        terminal.emit({**balance.balance(made), "head": made.head()})
+        return
+    lines = [
+        ("budget", str(made.budget)),
+        ("limit", f"{balance.words(made, made.limit)}, {made.filter.name} filter"),
+        ("head", made.head()),
+    ]
+    terminal.facts(terminal.console(), f"created {path}", lines)
+
+
+@app.command()
+def show(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
+    """Show the balance and every entry.
+
+    \b
+    Example:
+      discreet ledger show study.ledger --json
+    """  # noqa: D301
+    from discreet.accounting.filters import plain
+    from discreet.ledger import Ledger
+
+    found = Ledger.open(path)
+    entries = found.entries()
+    if as_json:
+        listed = [
+            {
+                "id": entry.id,
+                "status": entry.status,
+                "recipe": entry.recipe,
+                "guarantee": entry.guarantee.to_json(),
+                "spend": plain(entry.spend),
+                "spent_after": plain(entry.spent_after),
+            }
+            for entry in entries
+        ]
+        terminal.emit({**balance.balance(found), "head": found.head(), "entries": listed})
+        return
+    from rich.table import Table
+
+    screen = terminal.console()
+    lines = [
+        ("budget", f"{found.budget}, {found.filter.name} filter"),
+        ("spent", balance.words(found, found.spent())),
+        ("left", balance.words(found, found.remaining())),
+        ("head", found.head()),
+    ]
+    terminal.facts(screen, str(path), lines)
+    if not entries:
+        return
+    table = Table("entry", "dataset", "model", "mechanism", "label", f"{found.filter.unit} spent", "status")
+    for entry in entries:
+        recipe, paid = entry.recipe, f"{entry.spend:.4g}"
+        model, mechanism = (recipe.get(key, {}) for key in ("model", "mechanism"))
+        names = (
+            recipe.get("dataset", ""),
+            model.get("kind", ""),
+            mechanism.get("kind", ""),
+            mechanism.get("label", ""),
+        )
+        table.add_row(entry.id[:8], *(str(name) for name in names), paid, entry.status)
+    screen.print(table)
+
+
+@app.command()
+def verify(
+    path: LedgerFile,
+    head: Annotated[str | None, typer.Option(help="A head noted earlier, which must still be in the chain.")] = None,
+    as_json: terminal.AsJson = False,
+) -> None:
+    """Check every hash, total and limit.
+
+    \b
+    Example:
+      discreet ledger verify study.ledger --head 3f5a…
+    """  # noqa: D301
+    from discreet.ledger import Ledger
+
+    found = Ledger.open(path)
+    found.verify(head)
+    if as_json:
+        terminal.emit({"path": str(path), "verified": True, "entries": len(found.entries()), "head": found.head()})
+        return
+    lines = [
+        ("entries", str(len(found.entries()))),
+        ("spent", balance.words(found, found.spent())),
+        ("head", found.head()),
+    ]
+    terminal.facts(terminal.console(), f"{path} is consistent", lines)

@@ -1,0 +1,90 @@
+"""`discreet plan`: what every release of a study would give, from public facts alone."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from discreet.cli import terminal
+from discreet.errors import SchemaError
+
+if TYPE_CHECKING:
+    from discreet.pipeline import Plan
+    from discreet.schema import Schema
+
+__all__ = ["plan"]
+
+T = TypeVar("T")
+
+# A simulated run takes some milliseconds on any machine: this many, over all releases, pass a second.
+RUNS_OF_A_SECOND = 200
+
+
+def plan(
+    study: terminal.StudyFile,
+    n: Annotated[int | None, typer.Option(help="Number of units, where the study leaves it to be counted.")] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Simulated data sets per release.")] = 200,
+    only: Annotated[str | None, typer.Option(metavar="NAME", help="Plan only this release.")] = None,
+    as_json: terminal.AsJson = False,
+) -> None:
+    """Show what releases would give.
+
+    Guarantee, noise, and the expected width and coverage of intervals: no data is read and nothing is spent.
+
+    \b
+    Example:
+      discreet plan study.toml
+      discreet plan study.toml --only smoking --n 5000 --json
+    """  # noqa: D301
+    from discreet import pipeline
+    from discreet.study import Study
+
+    loaded = Study.load(study)
+    requests = loaded.only(only)
+    schema = _sized(loaded.schema, n)
+    shown = _progress(requests, "planning", shown=runs * len(requests) >= RUNS_OF_A_SECOND)
+    plans = [(request, pipeline.plan(request.model, request.mechanism, schema=schema, runs=runs)) for request in shown]
+    if as_json:
+        terminal.emit({"study": str(study), "releases": [{"name": r.name, **made.to_json()} for r, made in plans]})
+        return
+    screen = terminal.console()
+    for request, made in plans:
+        terminal.facts(screen, request.name, _lines(made))
+
+
+def _sized(schema: "Schema", n: int | None) -> "Schema":
+    """The schema with its public size; a plan never counts rows to find it."""
+    if n is not None:
+        return schema.with_n(n) if schema.relation == "replace-one" else replace(schema, n_max=n)
+    if schema.relation == "replace-one" and schema.n is None:
+        raise SchemaError(
+            "Schema.n must be declared in the study or given as --n to plan without reading rows, got None"
+        )
+    return schema
+
+
+def _lines(made: "Plan") -> list[tuple[str, str]]:
+    """The plan in words; one line of noise for statistics that share their scale."""
+    lines = [("guarantee", str(made.guarantee))]
+    by_scale: dict[float, list[str]] = {}
+    for name, scale in made.noise.items():
+        by_scale.setdefault(scale, []).append(name)
+    lines += [("noise", f"standard deviation {scale:.4g} on {', '.join(names)}") for scale, names in by_scale.items()]
+    if made.width is None or made.coverage is None:
+        lines.append(("width", "no interval: what is released is a draw of a tempered posterior"))
+    else:
+        lines.append(("width", f"{made.width:.4g} on average for 90% intervals, which cover {made.coverage:.1%}"))
+    lines.append(("error", f"{made.error:.4g} root mean square of the estimate, over {made.runs} simulated runs"))
+    return lines
+
+
+def _progress(items: Iterable[T], description: str, *, shown: bool) -> Iterator[T]:
+    """A bar on standard error, whether or not it shows being decided by the public number of runs."""
+    from rich.console import Console
+    from rich.progress import track
+
+    screen = Console(stderr=True)
+    yield from track(
+        list(items), description, console=screen, transient=True, disable=not (shown and screen.is_terminal)
+    )

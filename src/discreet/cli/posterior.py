@@ -1,0 +1,5 @@
+"""placeholder"""
+
+
+def posterior() -> None:
+    """Posterior."""

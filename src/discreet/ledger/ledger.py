@@ -1,0 +1,228 @@
+"""Reserve, then read; settle once. What is reserved is spent, whether or not an answer ever leaves.
+
+    reserve   in one transaction: known request? same relation and unit? within the limit? then append     O(1)
+    settle    compare-and-set: the first release of an entry is stored, every other one is discarded
+
+A crash between the two leaves the entry reserved: the budget is gone, and the same request may resume it without a
+second charge, because nothing of it has left yet.
+"""
+
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperation, localcontext
+from pathlib import Path
+from typing import Any, Self
+
+from discreet.accounting.filters import FILTERS, Filter, filter_for, plain
+from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
+from discreet.guarantee import Budget, Guarantee
+from discreet.ledger.chain import Event
+from discreet.ledger.entry import Entry, entry_id, read_amount, read_entry, request_key, reserve_content
+from discreet.ledger.sqlite import FORMAT, Events, SqliteStore
+from discreet.ledger.verification import replay
+
+__all__ = ["Ledger"]
+
+# Sums are exact or they are an error, whatever decimal context the caller's thread has.
+EXACT = Context(prec=200, traps=[Inexact, InvalidOperation])
+
+
+class Ledger:
+    """A budget for one population and everything ever paid from it, in one file. Made by `create` or `open`."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        with store.read() as events:
+            events.check()
+            create = events.at(1)
+            self._seen = events.last()
+        self.budget, self.filter, self.limit = _read_create(create)
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], budget: Budget, filter: str | None = None) -> Self:  # noqa: A002
+        """Make a new ledger file; an existing one is never overwritten.
+
+        Without `filter`, a budget of epsilon alone adds up epsilon (`"pure"`), one with delta rho (`"zcdp"`).
+        """
+        if not isinstance(budget, Budget):
+            raise GuaranteeError(f"Ledger.budget must be a Budget, got {budget!r}")
+        chosen = filter_for(budget, filter)
+        try:
+            limit = chosen.limit(budget)
+        except DecimalException:
+            raise GuaranteeError(f"Ledger.budget must be below 1e100 in {chosen.unit}, got {budget}") from None
+        store = SqliteStore(path)
+        store.create(
+            {
+                "format": FORMAT,
+                "nonce": secrets.token_hex(16),  # no two ledgers share a hash, not even of equal budgets and entries
+                "budget": budget.to_json(),
+                "filter": chosen.name,
+                "limit": plain(limit),
+            }
+        )
+        return cls(store)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Open an existing ledger; a missing one is an error, never a fresh budget."""
+        return cls(SqliteStore(path))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).open, (str(self.path),)  # another process opens the file itself
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r}, {self.budget}, filter={self.filter.name!r})"
+
+    @property
+    def path(self) -> Path:
+        """The absolute path of the file."""
+        return self._store.path
+
+    def reserve(self, guarantee: Guarantee, recipe: Mapping[str, Any]) -> Entry:
+        """Spend the guarantee durably, or refuse and write nothing. A known recipe returns its entry and is free."""
+        request = request_key(recipe)
+        with localcontext(EXACT):
+            spend = self._price(guarantee)
+            with self._writing() as events:
+                known = events.requested(request)
+                if known is not None:
+                    return _resume(_entry(events, known), request, guarantee)
+                _check_neighbours(events, guarantee)
+                spent = _spent(events)
+                if spent + spend > self.limit:
+                    raise self._refusal(spend, self.limit - spent)
+                last = events.last()
+                content = reserve_content(guarantee, recipe, spend, spent + spend)
+                event = events.append("reserve", entry_id(request, last.seq + 1), content, last)
+        return read_entry(event, None)
+
+    def settle(self, entry: Entry, release: Mapping[str, Any]) -> dict[str, Any]:
+        """Store the release of a reserved entry, once, and return the stored one: only that may leave."""
+        if not isinstance(release, Mapping):
+            raise LedgerError(f"Ledger.settle release must be a mapping, got a {type(release).__name__}")
+        with self._writing() as events:
+            reserved = events.of_entry("reserve", entry.id)
+            if reserved is None or reserved.content()["request"] != entry.request:
+                raise LedgerError(f"Ledger.settle entry must be reserved in this ledger, got {entry.id!r}")
+            stored = events.of_entry("settle", entry.id)
+            if stored is None:
+                stored = events.append("settle", entry.id, {"release": dict(release)}, events.last())
+        answer: dict[str, Any] = stored.content()["release"]
+        return answer
+
+    def spent(self) -> Decimal:
+        """What is reserved or settled so far, in the filter's unit."""
+        with self._reading() as events:
+            return _spent(events)
+
+    def remaining(self) -> Decimal:
+        """What is left, in the filter's unit."""
+        with localcontext(EXACT):
+            return self.limit - self.spent()
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every entry in the order of reservation."""
+        with self._reading() as events:
+            chain = list(events)
+        for event in chain:
+            event.check()
+        settled = {event.entry: event for event in chain if event.kind == "settle"}
+        return tuple(read_entry(event, settled.get(event.entry)) for event in chain if event.kind == "reserve")
+
+    def head(self) -> str:
+        """The last hash of the chain: written down elsewhere, it lets `verify` detect an older or rebuilt file."""
+        with self._reading() as events:
+            return events.last().hash
+
+    def verify(self, head: str | None = None) -> None:
+        """Check every page, hash, total and limit and, if given, that a head noted earlier is still in the chain."""
+        if head is not None and not (isinstance(head, str) and re.fullmatch("[0-9a-f]{64}", head)):
+            raise LedgerError(f"Ledger.verify head must be 64 hexadecimal digits, got {head!r}")
+        with localcontext(EXACT), self._reading() as events:
+            replay(events, self.limit, head)
+            events.check()
+
+    def _price(self, guarantee: Guarantee) -> Decimal:
+        if not isinstance(guarantee, Guarantee):
+            raise GuaranteeError(f"Ledger.reserve guarantee must be a Guarantee, got a {type(guarantee).__name__}")
+        try:
+            return self.filter.spend(guarantee)
+        except DecimalException:
+            raise GuaranteeError(
+                f"Ledger.reserve {self.filter.unit} must be below 1e100, got more for {guarantee!r}"
+            ) from None
+
+    def _refusal(self, asked: Decimal, left: Decimal) -> BudgetExceeded:
+        amounts = {"asked": asked, "left": left, "missing": asked - left}
+        told = ", ".join(f"{name} {self.filter.describe(amount, self.budget)}" for name, amount in amounts.items())
+        return BudgetExceeded(f"Ledger.reserve must stay within the budget of {self.budget}: {told}")
+
+    @contextmanager
+    def _reading(self) -> Iterator[Events]:
+        seen = self._seen
+        with self._store.read() as events:
+            _check_contains(events, seen)
+            self._seen = events.last()
+            yield events
+
+    @contextmanager
+    def _writing(self) -> Iterator[Events]:
+        seen = self._seen
+        with self._store.write() as events:
+            _check_contains(events, seen)
+            yield events
+            last = events.last()
+        self._seen = last  # only now is it durable
+
+
+def _read_create(create: Event | None) -> tuple[Budget, Filter, Decimal]:
+    try:
+        content = create.content() if create is not None else {}
+        if content["format"] != FORMAT:
+            raise ValueError("other format")
+        return Budget(**content["budget"]), FILTERS[content["filter"]], read_amount(content["limit"])
+    except (KeyError, TypeError, ValueError, GuaranteeError):
+        raise LedgerError("Ledger event 1 must be a create event this version can read, got another") from None
+
+
+def _check_contains(events: Events, seen: Event) -> None:
+    """Refuse a file that was swapped or rolled back since the ledger was last looked at."""
+    if events.at(seen.seq) != seen:
+        raise LedgerError("Ledger must be the file that was opened, but it was replaced or restored from a copy")
+
+
+def _spent(events: Events) -> Decimal:
+    last = events.last_reserve()
+    return Decimal(0) if last is None else read_entry(last, None).spent_after
+
+
+def _entry(events: Events, reserve: Event) -> Entry:
+    return read_entry(reserve, events.of_entry("settle", reserve.entry))
+
+
+def _check_neighbours(events: Events, guarantee: Guarantee) -> None:
+    """Guarantees between different neighbours do not add up."""
+    first = events.at(2)  # the event after create is the first reservation
+    if first is None:
+        return
+    held = read_entry(first, None).guarantee
+    if (held.relation, held.unit) != (guarantee.relation, guarantee.unit):
+        raise GuaranteeError(
+            f"Ledger.reserve guarantee must hold for {held.relation} of a {held.unit}, as the entries before it, "
+            f"got {guarantee.relation} of a {guarantee.unit}"
+        )
+
+
+def _resume(entry: Entry, request: str, guarantee: Guarantee) -> Entry:
+    """A known request; while nothing has left, only the guarantee that was paid for may be resumed."""
+    if entry.request != request:
+        raise LedgerError(f"Ledger entry {entry.id} must be filed under its own request: the ledger was altered")
+    if entry.release is None and entry.guarantee != guarantee:
+        raise GuaranteeError(
+            f"Ledger.reserve guarantee must be the one reserved for this recipe, {entry.guarantee!r}, got {guarantee!r}"
+        )
+    return entry

@@ -1,0 +1,215 @@
+"""Events in one SQLite file: durable when a write returns, one writer at a time, append-only.
+
+Why these settings: the rollback journal, because SQLite before 3.51.3 can corrupt a database in WAL mode; `EXTRA`,
+because with less a power cut may bring back a deleted journal and with it a spent budget; `BEGIN IMMEDIATE`, because
+what a writer reads before it writes must still be true when it writes. Every operation has a connection of
+its own, so nothing is shared between threads or inherited by a fork.
+"""
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import LedgerError
+from discreet.ledger.chain import Event, Kind, canonical
+
+__all__ = ["Events", "SqliteStore"]
+
+FORMAT = 1
+APPLICATION_ID = 0x64636C67  # "dclg"
+BUSY_SECONDS = 60.0
+
+# The last trigger also stops INSERT OR REPLACE, which deletes rows without asking the delete trigger.
+SCHEMA = (
+    """CREATE TABLE events (
+  seq INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('create', 'reserve', 'settle')),
+  entry TEXT NOT NULL,
+  request TEXT UNIQUE CHECK ((request IS NOT NULL) = (kind = 'reserve')),
+  body TEXT NOT NULL,
+  previous TEXT NOT NULL UNIQUE,
+  hash TEXT NOT NULL UNIQUE,
+  UNIQUE (kind, entry)
+)""",
+    "CREATE INDEX events_of_kind ON events (kind, seq)",
+    "CREATE TRIGGER no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END",
+    "CREATE TRIGGER no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END",
+    """CREATE TRIGGER only_append BEFORE INSERT ON events
+WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events)
+  OR EXISTS (SELECT 1 FROM events WHERE kind = NEW.kind AND entry = NEW.entry)
+  OR EXISTS (SELECT 1 FROM events WHERE request = NEW.request)
+  OR EXISTS (SELECT 1 FROM events WHERE previous = NEW.previous)
+  OR EXISTS (SELECT 1 FROM events WHERE hash = NEW.hash)
+BEGIN SELECT RAISE(ABORT, 'append-only'); END""",
+)
+
+COLUMNS = "SELECT seq, kind, entry, body, previous, hash FROM events "
+
+BUSY = "Ledger must be free within a minute, but another process kept it locked; nothing was released"
+READ_ONLY = "Ledger must be writable, with its folder; nothing was released"
+DISK = "Ledger must be on a disk that can be read and has room; nothing was released"
+CANNOT_OPEN = "Ledger must be a file that can be opened, in a folder that can be written to; nothing was released"
+TAKEN = "Ledger.path must be a new file, because a ledger is never overwritten, got {}"
+DAMAGED = "Ledger must be an undamaged ledger file; nothing was released"
+SENTENCES = {
+    sqlite3.SQLITE_BUSY: BUSY,
+    sqlite3.SQLITE_LOCKED: BUSY,
+    sqlite3.SQLITE_PROTOCOL: BUSY,
+    sqlite3.SQLITE_READONLY: READ_ONLY,
+    sqlite3.SQLITE_PERM: READ_ONLY,
+    sqlite3.SQLITE_FULL: DISK,
+    sqlite3.SQLITE_IOERR: DISK,
+    sqlite3.SQLITE_CANTOPEN: CANNOT_OPEN,
+    sqlite3.SQLITE_TOOBIG: "Ledger must get a recipe and a release below a gigabyte; nothing was released",
+}
+
+
+class Events:
+    """The events of one transaction; each is checked against its hash as it is read."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __iter__(self) -> Iterator[Event]:
+        """All events in order, unchecked: for a reader that checks the whole chain."""
+        for row in self._connection.execute(COLUMNS + "ORDER BY seq"):
+            yield Event(*row)
+
+    def last(self) -> Event:
+        """The end of the chain; every ledger has at least its create event."""
+        event = self._one("ORDER BY seq DESC LIMIT 1")
+        if event is None:
+            raise LedgerError(DAMAGED)
+        return event
+
+    def last_reserve(self) -> Event | None:
+        """The reservation that holds the running total."""
+        return self._one("WHERE kind = 'reserve' ORDER BY seq DESC LIMIT 1")
+
+    def at(self, seq: int) -> Event | None:
+        """The event with this sequence number."""
+        return self._one("WHERE seq = ?", seq)
+
+    def requested(self, request: str) -> Event | None:
+        """The reservation of this request."""
+        return self._one("WHERE request = ?", request)
+
+    def of_entry(self, kind: Kind, entry: str) -> Event | None:
+        """The reservation or the settlement of an entry."""
+        return self._one("WHERE kind = ? AND entry = ?", kind, entry)
+
+    def append(self, kind: Kind, entry: str, content: dict[str, Any], last: Event | None) -> Event:
+        """Continue the chain after `last`; durable once the transaction ends."""
+        event = Event.after(last, kind, entry, canonical(f"Ledger.{kind} content", content))
+        row = (event.seq, kind, entry, content.get("request"), event.body, event.previous, event.hash)
+        self._connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        return event
+
+    def check(self) -> None:
+        """Refuse a file whose pages or indexes are inconsistent, or whose last two events do not chain."""
+        if self._connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
+            raise LedgerError(DAMAGED)
+        last = self.last()
+        before = self.at(last.seq - 1)
+        if before is None and last.seq != 1:
+            raise LedgerError(f"Ledger event {last.seq - 1} must exist: the ledger was altered")
+        last.check_follows(before)
+
+    def _one(self, clause: str, *values: str | int) -> Event | None:
+        row = self._connection.execute(COLUMNS + clause, values).fetchone()
+        if row is None:
+            return None
+        event = Event(*row)
+        event.check()
+        return event
+
+
+class SqliteStore:
+    """A ledger file by its absolute path: a later change of the working directory does not move it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        try:
+            self.path = Path(os.path.abspath(os.fsdecode(path)))
+        except (TypeError, ValueError):
+            raise LedgerError(f"Ledger.path must be a text or a path, got a {type(path).__name__}") from None
+
+    def create(self, content: dict[str, Any]) -> None:
+        """Make the file with its create event: complete or not at all, and never over an existing one.
+
+        The folder is not synced here: the journal of the first reservation does it, and before that nothing is spent
+        that a power cut could forget.
+        """
+        try:
+            # SQLite would replay into the new file a journal left behind by an earlier one of this name.
+            for name in (f"{self.path}{suffix}" for suffix in ("", "-journal", "-wal", "-shm")):
+                if os.path.lexists(name):
+                    raise LedgerError(TAKEN.format(name))
+            with tempfile.TemporaryDirectory(prefix=".ledger-", dir=self.path.parent) as folder:
+                made = Path(folder) / "new"
+                with _connection(made, "rwc") as connection:
+                    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                    connection.execute(f"PRAGMA user_version = {FORMAT}")
+                    connection.execute("BEGIN IMMEDIATE")
+                    for statement in SCHEMA:
+                        connection.execute(statement)
+                    Events(connection).append("create", "", content, None)
+                    connection.execute("COMMIT")
+                os.link(made, self.path)  # unlike a rename, it fails if the name was taken in the meantime
+        except FileExistsError:
+            raise LedgerError(TAKEN.format(self.path)) from None
+        except (OSError, ValueError):
+            raise LedgerError(f"Ledger.path must be in a folder that can be written to, got {self.path}") from None
+
+    @contextmanager
+    def read(self) -> Iterator[Events]:
+        """A consistent view of the events."""
+        with self._existing() as connection:
+            connection.execute("BEGIN")
+            _recognise(connection)
+            yield Events(connection)
+
+    @contextmanager
+    def write(self) -> Iterator[Events]:
+        """The only writer until the block ends; an exception inside leaves the file as it was."""
+        with self._existing() as connection:  # closed without a commit, it rolls back
+            connection.execute("BEGIN IMMEDIATE")
+            _recognise(connection)
+            yield Events(connection)
+            connection.execute("COMMIT")
+
+    def _existing(self) -> AbstractContextManager[sqlite3.Connection]:
+        if not self.path.is_file():
+            raise LedgerError(f"Ledger.path must be an existing ledger (Ledger.create makes one), got {self.path}")
+        return _connection(self.path, "rw")
+
+
+@contextmanager
+def _connection(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
+    """A short-lived connection; what SQLite says, which may quote the file, becomes a sentence of our own."""
+    uri = f"{path.as_uri()}?mode={mode}"
+    try:
+        with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+            if connection.execute("PRAGMA journal_mode = DELETE").fetchone() != ("delete",):
+                raise LedgerError(BUSY)  # someone reads the file in WAL mode at this moment
+            connection.execute("PRAGMA synchronous = EXTRA")
+            connection.execute("PRAGMA fullfsync = ON")  # on macOS a plain fsync stops at the drive's cache
+            connection.execute("PRAGMA trusted_schema = OFF")
+            yield connection
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may quote damaged text
+        primary = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        raise LedgerError(SENTENCES.get(primary, DAMAGED)) from None
+
+
+def _recognise(connection: sqlite3.Connection) -> None:
+    """Refuse a file that is not a ledger of this version, with exactly its tables and triggers."""
+    if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
+        raise LedgerError("Ledger.path must be a discreet ledger, got another kind of file")
+    if connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):
+        raise LedgerError(f"Ledger format must be {FORMAT}, got one that another version of discreet wrote")
+    declared = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
+    if tuple(sql for (sql,) in declared) != SCHEMA:
+        raise LedgerError("Ledger must have exactly the tables and triggers it was created with: it was altered")

@@ -1,0 +1,78 @@
+"""The whole ledger replayed from its first event: hashes, running totals in exact decimals, limit, one use of each.
+
+What `Ledger.reserve` and `Ledger.settle` must have made true one event at a time, read back from the beginning.
+"""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from discreet.accounting.filters import SMALLEST_REQUEST
+from discreet.errors import LedgerError
+from discreet.ledger.chain import Event
+from discreet.ledger.entry import entry_id, read_entry, request_key
+
+__all__ = ["replay"]
+
+
+class _Totals:
+    """What the events so far add up to."""
+
+    def __init__(self, limit: Decimal) -> None:
+        self.limit = limit
+        self.spent = Decimal(0)
+        self.neighbours: tuple[str, str] | None = None
+        self.requests: set[str] = set()
+        self.open: set[str] = set()
+
+    def reserve(self, event: Event) -> None:
+        """Count a reservation."""
+        entry = read_entry(event, None)
+        neighbours = (entry.guarantee.relation, entry.guarantee.unit)
+        self.neighbours = self.neighbours or neighbours
+        self.spent += entry.spend
+        _require(entry.request == request_key(entry.recipe), event, "have the request key of its recipe")
+        _require(entry.request not in self.requests, event, "reserve a request that was not reserved before")
+        _require(entry.id == entry_id(entry.request, event.seq), event, "have the entry id of its request")
+        _require(neighbours == self.neighbours, event, "have the relation and unit of the first reservation")
+        _require(entry.spend >= SMALLEST_REQUEST, event, "spend at least 1e-12")
+        _require(entry.spent_after == self.spent, event, "have the sum of all spends as its running total")
+        _require(self.spent <= self.limit, event, "stay within the limit")
+        self.requests.add(entry.request)
+        self.open.add(entry.id)
+
+    def settle(self, event: Event) -> None:
+        """Count a settlement: of a reserved entry, once."""
+        _require(event.entry in self.open, event, "settle a reserved entry, once")
+        _require(isinstance(event.content().get("release"), dict), event, "hold a release")
+        self.open.remove(event.entry)
+
+
+def replay(events: Iterable[Event], limit: Decimal, head: str | None) -> None:
+    """Refuse a chain that is altered anywhere or, if a head noted earlier is given, no longer contains it.
+
+    Must run in a decimal context that never rounds.
+    """
+    last: Event | None = None
+    totals = _Totals(limit)
+    found = False
+    for event in events:
+        event.check_follows(last)
+        if event.kind == "reserve":
+            totals.reserve(event)
+        elif event.kind == "settle":
+            totals.settle(event)
+        _require((event.kind == "create") == (event.seq == 1), event, "be create at the start and never again")
+        found = found or event.hash == head
+        last = event
+    if last is None:
+        raise LedgerError("Ledger event 1 must exist: the ledger is empty")
+    if head is not None and not found:
+        raise LedgerError(
+            f"Ledger must contain the head noted earlier, but events 1 to {last.seq} do not: the file was replaced or "
+            "restored from an older copy"
+        )
+
+
+def _require(holds: bool, event: Event, duty: str) -> None:
+    if not holds:
+        raise LedgerError(f"Ledger event {event.seq} must {duty}: the ledger was altered")

@@ -1,0 +1,33 @@
+"""What a mechanism is: it states its guarantee from public facts alone, then answers a query once."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreet.errors import GuaranteeError
+from discreet.guarantee import Guarantee
+from discreet.query import Statistics
+from discreet.randomness import NoiseSource
+from discreet.sources import Dataset
+
+__all__ = ["Mechanism", "check_label"]
+
+
+class Mechanism(Protocol):
+    """The socket between a query and a release. `label` tells independent requests apart."""
+
+    @property
+    def label(self) -> str:
+        """Default ""; another label is another, paid, release."""
+
+    def guarantee(self, query: Statistics) -> Guarantee:
+        """What `apply` will satisfy, before any row is read."""
+
+    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
+        """The released arrays by name. The only code that touches rows, through `dataset.source`."""
+
+
+def check_label(kind: str, label: object) -> None:
+    """A label is a short printable text: it is public and appears in ledgers and reports."""
+    if not (isinstance(label, str) and len(label) <= 200 and (label == "" or label.isprintable())):
+        raise GuaranteeError(f"{kind}.label must be a printable text of at most 200 characters, got {label!r}")

@@ -1,0 +1,153 @@
+"""Noisy statistics: exact integer sums plus integer noise. Proof: noisy_statistics.md.
+
+    y = s(X) + noise,   discrete Laplace of scale L1 / epsilon: epsilon-DP       (Theorem 1)
+                        discrete Gaussian, sigma² = L2² / (2 rho): rho-zCDP      (Theorem 2)
+
+What is released is a full posterior: any number of draws, any public prior, no further cost.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting.conversions import zcdp_rho
+from discreet.errors import GuaranteeError
+from discreet.guarantee import ZCDP, Basis, Guarantee, PureDP
+from discreet.guarantee.basis import positive
+from discreet.mechanisms.base import check_label
+from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.query import Statistic, Statistics, Sum
+from discreet.randomness import NoiseSource
+from discreet.sources import Dataset
+
+__all__ = ["NoisyStatistics"]
+
+
+@dataclass(frozen=True)
+class NoisyStatistics:
+    """Statistics with integer noise.
+
+    Parameters
+    ----------
+    epsilon
+        Alone: pure DP by discrete Laplace noise. With `delta`: discrete Gaussian noise of the largest zCDP that meets both.
+    rho
+        zCDP by discrete Gaussian noise, instead of epsilon.
+    delta
+        Only with epsilon.
+    split
+        Share of the budget for each statistic of the model, by name; only proportions count. Without it one joint noise
+        scale serves all statistics.
+    label
+        A different label asks for an independent second release, which is paid.
+    """
+
+    epsilon: float | None = None
+    rho: float | None = None
+    delta: float | None = None
+    split: Mapping[str, float] | None = None
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.rho is None) or (self.rho is not None and self.delta is not None):
+            given = {"epsilon": self.epsilon, "rho": self.rho, "delta": self.delta}
+            raise GuaranteeError(f"NoisyStatistics must get epsilon, epsilon and delta, or rho, got {given}")
+        for name, limit in (("epsilon", math.inf), ("rho", math.inf), ("delta", 1.0)):
+            if getattr(self, name) is not None:
+                positive(f"NoisyStatistics.{name}", getattr(self, name), below=limit)
+        for name, share in (self.split or {}).items():
+            positive(f"NoisyStatistics.split[{name!r}]", share)
+        check_label("NoisyStatistics", self.label)
+
+    def __hash__(self) -> int:
+        return hash((self.epsilon, self.rho, self.delta, tuple((self.split or {}).items()), self.label))
+
+    def guarantee(self, query: Statistics) -> Guarantee:
+        """PureDP(epsilon) by Theorem 1, or ZCDP(rho) by Theorem 2; a split never changes the total."""
+        self.laws(query)  # refuses a split or a scale that does not fit before anything is reserved
+        schema = query.schema
+        if self._rho() is None:
+            assert self.epsilon is not None
+            theorem = f"discrete Laplace noise on integers of L1 sensitivity {query.l1} (noisy_statistics.md, Theorem 1)"
+            sampler = "OpenDP discrete Laplace in exact arithmetic"
+            return PureDP(self.epsilon, Basis(schema.relation, str(schema.unit), theorem, sampler))
+        rho = self._rho()
+        assert rho is not None
+        squared = query.squared_l2
+        theorem = f"discrete Gaussian noise on integers of squared L2 sensitivity {squared} (noisy_statistics.md, Theorem 2)"
+        sampler = "OpenDP discrete Gaussian in exact arithmetic"
+        return ZCDP(rho, Basis(schema.relation, str(schema.unit), theorem, sampler))
+
+    def laws(self, query: Statistics) -> dict[str, DiscreteLaplace | DiscreteGaussian]:
+        """The noise of each statistic: public, and all that a noise-aware posterior needs to know."""
+        rho = self._rho()
+        if rho is None:
+            assert self.epsilon is not None
+            shares = self._shares(query, lambda statistic: statistic.l1(query.schema))
+            total = _rational(self.epsilon)
+            return {
+                statistic.name: DiscreteLaplace(
+                    round_up(Fraction(statistic.l1(query.schema)) / (total * shares[statistic.name]))
+                )
+                for statistic in query.statistics
+            }
+        shares = self._shares(query, lambda statistic: statistic.squared_l2(query.schema))
+        return {
+            statistic.name: DiscreteGaussian(
+                root_up(Fraction(statistic.squared_l2(query.schema)) / (2 * _rational(rho) * shares[statistic.name]))
+            )
+            for statistic in query.statistics
+        }
+
+    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
+        """Read the exact sums once and add the noise in Python integers, which neither wrap nor saturate."""
+        exact = dataset.source.statistics(query)
+        laws = self.laws(query)
+        released = {}
+        for statistic in query.statistics:
+            sums = np.asarray(exact[statistic.name])
+            draws = noise.integers(laws[statistic.name], sums.size)
+            noisy = [int(value) + draw for value, draw in zip(sums.ravel().tolist(), draws, strict=True)]
+            kind = object if isinstance(statistic, Sum) else np.int64
+            released[statistic.name] = np.array(noisy, dtype=kind).reshape(statistic.shape)
+        return released
+
+    def _rho(self) -> float | None:
+        if self.epsilon is not None and self.delta is not None:
+            return zcdp_rho(self.epsilon, self.delta)
+        return self.rho
+
+    def _shares(self, query: Statistics, weight: Callable[[Statistic], int]) -> dict[str, Fraction]:
+        """Budget shares that sum to one: declared, or proportional to the sensitivities (one common noise scale)."""
+        if self.split is None:
+            weights = {statistic.name: Fraction(weight(statistic)) for statistic in query.statistics}
+        else:
+            if set(self.split) != set(query.names):
+                raise GuaranteeError(
+                    f"NoisyStatistics.split must name exactly {sorted(query.names)}, got {sorted(self.split)}"
+                )
+            weights = {name: _rational(share) for name, share in self.split.items()}
+        return {name: value / sum(weights.values()) for name, value in weights.items()}
+
+
+def _rational(number: float) -> Fraction:
+    """The rational a person typed, the same one the ledger charges: 0.1 is one tenth."""
+    return Fraction(repr(float(number)))
+
+
+def round_up(value: Fraction) -> float:
+    """The smallest double at or above `value`: more noise, never less."""
+    number = float(value)
+    return number if Fraction(number) >= value else math.nextafter(number, math.inf)
+
+
+def root_up(value: Fraction) -> float:
+    """A double whose square is at or above `value`."""
+    number = math.sqrt(value)
+    while Fraction(number) ** 2 < value:
+        number = math.nextafter(number, math.inf)
+    return number

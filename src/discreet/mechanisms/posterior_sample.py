@@ -1,0 +1,107 @@
+"""One posterior sample: a draw of the tempered posterior on a truncated parameter space. Proof: posterior_sample.md.
+
+    theta ~ p(theta, X)^{1/T} restricted to {theta_j ≥ a0},   T = max(1, 2C / epsilon),   C = log((1 - (K-1) a0) / a0)
+
+is epsilon-bounded-range, hence epsilon-DP and epsilon²/8-zCDP per draw  [Foulds et al. 2016, Thm 2; DDR2020]. The joint
+density is tempered in the probabilities themselves: the exponents of the Dirichlet become (count + prior - 1)/T.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import GuaranteeError, QueryError
+from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
+from discreet.guarantee.basis import positive
+from discreet.mechanisms.base import check_label
+from discreet.query import Counts, Dirichlet, Statistics
+from discreet.randomness import NoiseSource
+from discreet.sources import Dataset
+
+__all__ = ["PosteriorSample"]
+
+
+@dataclass(frozen=True)
+class PosteriorSample:
+    """Exact draws of the tempered posterior.
+
+    Parameters
+    ----------
+    epsilon
+        Cost of *each* draw.
+    truncation
+        The declared parameter space: every probability is at least this. It is part of the model and public.
+    draws
+        Number of independent draws; k draws cost k times.
+    grid
+        Released values are rounded to multiples of this public number.
+    label
+        A different label asks for an independent second release, which is paid.
+    """
+
+    epsilon: float
+    truncation: float
+    draws: int = 1
+    grid: float = 2.0**-32
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        positive("PosteriorSample.epsilon", self.epsilon)
+        positive("PosteriorSample.truncation", self.truncation, below=0.5)
+        positive("PosteriorSample.grid", self.grid, below=1.0)
+        if not isinstance(self.draws, int) or isinstance(self.draws, bool) or not 1 <= self.draws <= 10**7:
+            raise GuaranteeError(f"PosteriorSample.draws must be a whole number from 1 to 10^7, got {self.draws!r}")
+        check_label("PosteriorSample", self.label)
+
+    def temperature(self, query: Statistics) -> float:
+        """T = max(1, 2C / epsilon), rounded up: a hotter posterior is the more private one."""
+        return max(1.0, 2.0 * self._log_ratio(query) / self.epsilon * (1 + 1e-14))
+
+    def guarantee(self, query: Statistics) -> Guarantee:
+        """BoundedRange(2C / T) per draw: epsilon, or the smaller 2C when the posterior is private enough untempered."""
+        schema, family = query.schema, _family(query)
+        if schema.relation != "replace-one":
+            raise QueryError(f"PosteriorSample must have relation 'replace-one', got {schema.relation!r}")
+        loss = min(self.epsilon, 2.0 * self._log_ratio(query) * (1 + 1e-14))
+        cells = len(family.prior)
+        theorem = f"exponential mechanism on {cells} probabilities ≥ {self.truncation:g} (posterior_sample.md, Theorem 1)"
+        exact = "inverse CDF" if cells == 2 else "corrected accept-reject"
+        sampler = (
+            f"exact draw by {exact} from a ChaCha20 generator keyed by the operating system, in double precision "
+            f"(the residual rounding error is not charged), rounded to multiples of {self.grid:g}"
+        )
+        one = BoundedRange(loss, Basis(schema.relation, str(schema.unit), theorem, sampler))
+        return one if self.draws == 1 else Repeated(one, self.draws)
+
+    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
+        """Count once, temper, draw exactly, round to the public grid."""
+        from discreet.samplers.truncated import truncated_dirichlet
+
+        family, table = _family(query), _table(query)
+        counts = dataset.source.statistics(replace(query, statistics=(table,)))[table.name]
+        exponents = (np.asarray(counts, dtype=float) + np.asarray(family.prior) - 1.0) / self.temperature(query)
+        draws = truncated_dirichlet(exponents + 1.0, self.truncation, self.draws, noise.generator())
+        rounded = np.round(draws / self.grid) * self.grid
+        return {family.parameter: rounded if family.coordinate is None else rounded[:, family.coordinate]}
+
+    def _log_ratio(self, query: Statistics) -> float:
+        """C = sup |log theta_i - log theta_j| over the declared space (F-OPS)."""
+        cells = len(_family(query).prior)
+        if cells * self.truncation >= 1.0:
+            raise QueryError(f"PosteriorSample.truncation must be below 1/{cells} for {cells} levels, got {self.truncation!r}")
+        return math.log((1.0 - (cells - 1) * self.truncation) / self.truncation)
+
+
+def _family(query: Statistics) -> Dirichlet:
+    if query.family is None:
+        raise QueryError("PosteriorSample must have a model with one Dirichlet or Beta parameter, got another query")
+    return query.family
+
+
+def _table(query: Statistics) -> Counts:
+    """The full table of counts: a draw needs every cell, also where a noisy release would keep a single one."""
+    (table,) = query.statistics
+    assert isinstance(table, Counts)
+    return replace(table, cell=None)

@@ -1,0 +1,68 @@
+"""A yes/no column: x ~ Bernoulli(theta), theta ~ Beta(a, b).
+
+With n public one count is enough (L1 sensitivity 1). When the number of used rows is private (bad cells excluded, or
+add-remove) both counts are released, and the posterior averages over the total under a uniform prior up to its bound.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import QueryError
+from discreet.models.base import Simulated, Value, dirichlet_prior
+from discreet.noise import NoiseLaw
+from discreet.posterior import BetaMixture, beta_from_count, beta_from_two_counts
+from discreet.query import Counts, Dirichlet, Statistics
+from discreet.schema import Binary, Schema
+
+__all__ = ["BetaBernoulli"]
+
+
+@dataclass(frozen=True)
+class BetaBernoulli:
+    """The probability that a binary column is 1, with a Beta(prior[0], prior[1]) prior."""
+
+    column: str
+    prior: tuple[float, float] = (1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.prior, tuple | list) or len(self.prior) != 2:
+            raise QueryError(f"BetaBernoulli.prior must be a pair (a, b), got {self.prior!r}")
+        a, b = dirichlet_prior("BetaBernoulli.prior", tuple(self.prior), 2)
+        object.__setattr__(self, "prior", (a, b))
+
+    def query(self, schema: Schema) -> Statistics:
+        """The count of ones; both counts when their total is private."""
+        if not isinstance(schema.column(self.column), Binary):
+            kind = type(schema.column(self.column)).__name__
+            raise QueryError(f"BetaBernoulli.column must be binary, got {self.column!r}, a {kind}")
+        a, b = self.prior
+        family = Dirichlet("probability", (b, a), coordinate=1)
+        both = Statistics(schema, (Counts.over(schema, "counts", self.column),), family)
+        if both.total is None:
+            return both
+        return Statistics(schema, (Counts.over(schema, "ones", self.column, cell=(1,)),), family)
+
+    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> BetaMixture:
+        """The exact mixture of Beta(k + a, n - k + b) over the true count k."""
+        if "counts" not in value:
+            return beta_from_count(float(value["ones"]), query.largest_total, self.prior, laws["ones"])
+        zeros, ones = (float(count) for count in np.asarray(value["counts"]))
+        return beta_from_two_counts(zeros, ones, query.total, query.largest_total, self.prior, laws["counts"])
+
+    def plug_in(self, query: Statistics, value: Value) -> BetaMixture:
+        """Clip the noisy counts to what is possible and update the prior with them."""
+        if "counts" in value:
+            zeros, ones = np.maximum(np.asarray(value["counts"], dtype=float), 0.0)
+        else:
+            ones = min(max(float(value["ones"]), 0.0), float(query.largest_total))
+            zeros = query.largest_total - ones
+        a, b = self.prior
+        return BetaMixture.single(ones + a, zeros + b)
+
+    def simulate(self, schema: Schema, rng: np.random.Generator) -> Simulated:
+        """theta from the prior, then n rows."""
+        theta = rng.beta(*self.prior)
+        size = self.query(schema).largest_total
+        return {"probability": theta}, {self.column: (rng.random(size) < theta).astype(np.int64)}

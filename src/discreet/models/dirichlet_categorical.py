@@ -1,0 +1,64 @@
+"""A categorical column: x ~ Categorical(theta), theta ~ Dirichlet(alpha)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import QueryError
+from discreet.models.base import Simulated, Value, dirichlet_prior
+from discreet.noise import NoiseLaw
+from discreet.posterior import DirichletLattice, DirichletPosterior, dirichlet_from_counts
+from discreet.query import Counts, Dirichlet, Statistics
+from discreet.schema import Binary, Categorical, Schema
+
+__all__ = ["DirichletCategorical"]
+
+
+@dataclass(frozen=True)
+class DirichletCategorical:
+    """The probabilities of a column's declared levels; `prior` is one number, or one per level."""
+
+    column: str
+    prior: float | tuple[float, ...] = 1.0
+
+    def __post_init__(self) -> None:
+        prior = tuple(self.prior) if isinstance(self.prior, list) else self.prior
+        dirichlet_prior("DirichletCategorical.prior", prior, len(prior) if isinstance(prior, tuple) else 1)
+        object.__setattr__(self, "prior", prior)
+
+    def query(self, schema: Schema) -> Statistics:
+        """The counts of all levels, jointly (L1 = 2 and L2 = √2 under replace-one)."""
+        levels = self._levels(schema)
+        prior = dirichlet_prior("DirichletCategorical.prior", self.prior, len(levels))
+        return Statistics(schema, (Counts.over(schema, "counts", self.column),), Dirichlet("probabilities", prior))
+
+    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> DirichletLattice:
+        """The exact posterior over the lattice of true counts."""
+        counts = np.asarray(value["counts"], dtype=float)
+        prior = np.asarray(self._prior(query))
+        levels = self._levels(query.schema)
+        return dirichlet_from_counts(counts, query.total, query.largest_total, prior, laws["counts"], levels)
+
+    def plug_in(self, query: Statistics, value: Value) -> DirichletPosterior:
+        """Clip the noisy counts at zero and update the prior with them."""
+        counts = np.maximum(np.asarray(value["counts"], dtype=float), 0.0)
+        return DirichletPosterior(counts + np.asarray(self._prior(query)), self._levels(query.schema))
+
+    def simulate(self, schema: Schema, rng: np.random.Generator) -> Simulated:
+        """theta from the prior, then n rows."""
+        query = self.query(schema)
+        theta = rng.dirichlet(self._prior(query))
+        rows = rng.choice(theta.size, size=query.largest_total, p=theta)
+        return {"probabilities": theta}, {self.column: rows}
+
+    def _prior(self, query: Statistics) -> tuple[float, ...]:
+        assert query.family is not None
+        return query.family.prior
+
+    def _levels(self, schema: Schema) -> tuple[str, ...]:
+        column = schema.column(self.column)
+        if not isinstance(column, Binary | Categorical):
+            kind = type(column).__name__
+            raise QueryError(f"DirichletCategorical.column must be categorical, got {self.column!r}, a {kind}")
+        return column.levels

@@ -1,0 +1,105 @@
+"""Naive Bayes on categorical features: class ~ Categorical(pi), feature_d | class c ~ Categorical(theta_{c,d}).
+
+One joint release of the D tables class × feature: a row is in one cell of each, so L1 = 2D and L2 = √(2D) under
+replace-one. The class counts are not released on their own: they are the row sums that all tables share, and the exact
+posterior uses that.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import QueryError
+from discreet.models.base import Simulated, Value, dirichlet_prior
+from discreet.noise import NoiseLaw
+from discreet.posterior import NaiveBayesPlugIn, NaiveBayesPosterior, naive_bayes_from_tables
+from discreet.query import Counts, Statistics
+from discreet.schema import Binary, Categorical, Schema
+
+__all__ = ["NaiveBayes"]
+
+
+@dataclass(frozen=True)
+class NaiveBayes:
+    """Class probabilities and class-conditional feature probabilities.
+
+    Parameters
+    ----------
+    target
+        The class column.
+    features
+        The feature columns; each has its own table, named after it.
+    prior
+        Dirichlet prior of the classes: one number, or one per class.
+    feature_prior
+        Symmetric Dirichlet prior of every feature given every class.
+    """
+
+    target: str
+    features: tuple[str, ...]
+    prior: float | tuple[float, ...] = 1.0
+    feature_prior: float = 1.0
+
+    def __post_init__(self) -> None:
+        features = (self.features,) if isinstance(self.features, str) else tuple(self.features)
+        prior = tuple(self.prior) if isinstance(self.prior, list) else self.prior
+        if not features or len(set(features)) != len(features) or self.target in features:
+            raise QueryError(f"NaiveBayes.features must be different columns without the target, got {list(features)!r}")
+        dirichlet_prior("NaiveBayes.prior", prior, len(prior) if isinstance(prior, tuple) else 1)
+        dirichlet_prior("NaiveBayes.feature_prior", self.feature_prior, 1)
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "prior", prior)
+
+    def query(self, schema: Schema) -> Statistics:
+        """All tables class × feature, released together."""
+        dirichlet_prior("NaiveBayes.prior", self.prior, len(self._levels(schema, self.target)))
+        tables = tuple(Counts.over(schema, feature, self.target, feature) for feature in self.features)
+        return Statistics(schema, tables)
+
+    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> NaiveBayesPosterior:
+        """Exact independent draws: the tables are independent given the class counts, which form a lattice."""
+        return naive_bayes_from_tables(
+            tables={name: np.asarray(value[name], dtype=float) for name in self.features},
+            laws={name: laws[name] for name in self.features},
+            total=query.total,
+            largest_total=query.largest_total,
+            **self._facts(query.schema),
+        )
+
+    def plug_in(self, query: Statistics, value: Value) -> NaiveBayesPlugIn:
+        """Clip the noisy tables at zero and update the priors with them; class counts are averaged over the tables."""
+        tables = {name: np.maximum(np.asarray(value[name], dtype=float), 0.0) for name in self.features}
+        return NaiveBayesPlugIn.from_tables(tables=tables, **self._facts(query.schema))
+
+    def simulate(self, schema: Schema, rng: np.random.Generator) -> Simulated:
+        """Parameters from their priors, then n rows."""
+        facts, size = self._facts(schema), self.query(schema).largest_total
+        classes = rng.dirichlet(facts["prior"])
+        truth: dict[str, Any] = {self.target: classes}
+        labels = rng.choice(classes.size, size=size, p=classes)
+        rows = {self.target: labels}
+        for name in self.features:
+            cells = len(facts["levels"][name])
+            theta = rng.dirichlet(np.full(cells, self.feature_prior), size=classes.size)
+            truth[name] = theta
+            # inverse CDF row by row: the first level whose cumulative probability passes a uniform
+            rows[name] = np.minimum((rng.random((size, 1)) > theta.cumsum(1)[labels]).sum(1), cells - 1)
+        return truth, rows
+
+    def _facts(self, schema: Schema) -> dict[str, Any]:
+        """What the posterior needs besides the tables; all public."""
+        classes = self._levels(schema, self.target)
+        return {
+            "target": self.target,
+            "levels": {name: self._levels(schema, name) for name in (self.target, *self.features)},
+            "prior": np.asarray(dirichlet_prior("NaiveBayes.prior", self.prior, len(classes))),
+            "feature_prior": self.feature_prior,
+        }
+
+    def _levels(self, schema: Schema, name: str) -> tuple[str, ...]:
+        column = schema.column(name)
+        if not isinstance(column, Binary | Categorical):
+            raise QueryError(f"NaiveBayes columns must be categorical, got {name!r}, a {type(column).__name__}")
+        return column.levels

@@ -1,0 +1,135 @@
+"""The straight line: `release`, and the two verbs that need no ledger, `plan` and `simulate`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import QueryError
+from discreet.guarantee import Guarantee
+from discreet.ledger import Ledger
+from discreet.mechanisms import Mechanism
+from discreet.models import Model
+from discreet.randomness import NoiseSource, SeededNoise, SystemNoise
+from discreet.release import Release, recipe_of
+from discreet.schema import Schema
+from discreet.sources import CodedRows, Dataset
+
+__all__ = ["Plan", "plan", "release", "simulate"]
+
+
+def release(model: Model, dataset: Dataset, mechanism: Mechanism, ledger: Ledger) -> Release:
+    """Pay for a private answer, then compute it: the only function that turns rows into something that leaves.
+
+    The same request (recipe, dataset id, label) returns the stored release and spends nothing.
+    """
+    query = model.query(dataset.schema)
+    guarantee = mechanism.guarantee(query)
+    recipe = recipe_of(model, dataset.id, dataset.schema, mechanism)
+    entry = ledger.reserve(guarantee, recipe)  # durable before any row is read; may refuse
+    if entry.release is not None:
+        return Release.from_json(entry.release)
+    value = mechanism.apply(SystemNoise(), query, dataset)  # the only line that touches rows
+    return Release.from_json(ledger.settle(entry, Release(recipe, guarantee, value, entry.id).to_json()))
+
+
+def simulate(
+    model: Model,
+    dataset: Dataset | None,
+    mechanism: Mechanism,
+    *,
+    runs: int,
+    seed: int | None = None,
+    n: int | None = None,
+    schema: Schema | None = None,
+) -> list[Release]:
+    """Test-mode releases in one process, for audits and studies: no ledger, `private=False`, cannot be saved.
+
+    With a dataset every run answers on it. With `n` and `schema` instead, every run draws parameters from the prior
+    (kept in `release.truth`) and rows from the model. Without a seed the real noise source is used.
+    """
+    if not isinstance(runs, int) or isinstance(runs, bool) or runs < 1:
+        raise QueryError(f"simulate runs must be a whole number from 1, got {runs!r}")
+    if (dataset is None) == (n is None):
+        raise QueryError("simulate must get either a dataset or n=, got both or neither")
+    if dataset is None and schema is None:
+        raise QueryError("simulate without a dataset must get schema=, the declaration of the model's columns")
+    facts = dataset.schema if dataset is not None else _sized(schema, n)
+    query = model.query(facts)
+    guarantee = mechanism.guarantee(query)
+    recipe = recipe_of(model, "simulation" if dataset is None else dataset.id, facts, mechanism)
+    rng = np.random.default_rng(seed)
+    noise: NoiseSource = SystemNoise() if seed is None else SeededNoise(np.random.SeedSequence([seed, 1]))
+    releases = []
+    for _ in range(runs):
+        truth, table = (None, dataset) if dataset is not None else _draw(model, facts, rng)
+        assert table is not None
+        value = mechanism.apply(noise, query, table)
+        releases.append(Release(recipe, guarantee, value, "", private=False, truth=truth))
+    return releases
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a release would give, before any row is read; figures are averages over the prior, simulated."""
+
+    guarantee: Guarantee
+    noise: dict[str, float]
+    width: float | None
+    coverage: float | None
+    error: float
+    runs: int
+
+    def __str__(self) -> str:
+        lines = [f"guarantee   {self.guarantee}"]
+        lines += [f"noise       {name}: standard deviation {scale:.4g}" for name, scale in self.noise.items()]
+        if self.width is None:
+            lines.append("width       no interval: the release is a draw of a tempered posterior")
+        else:
+            lines.append(f"width       {self.width:.4g} on average for 90% intervals, which cover {self.coverage:.1%}")
+        lines.append(f"error       {self.error:.4g} root mean square of the released estimate ({self.runs} simulated runs)")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**vars(self), "guarantee": self.guarantee.to_json()}
+
+
+def plan(model: Model, mechanism: Mechanism, *, schema: Schema, runs: int = 200) -> Plan:
+    """What to expect of a release, from public facts alone: no data, no ledger, nothing spent."""
+    query = model.query(schema)
+    laws = getattr(mechanism, "laws", lambda _: {})(query)
+    widths, hits, errors = [], [], []
+    for run in simulate(model, None, mechanism, runs=runs, seed=0, n=query.largest_total, schema=schema):
+        posterior = run.posterior()
+        truth = run.truth or {}
+        means = _by_name(posterior.mean(), truth)
+        errors += [np.mean((means[name] - truth[name]) ** 2) for name in truth]
+        if laws:
+            low_high = _by_name(posterior.interval(0.9), truth)
+            widths += [np.mean(high - low) for low, high in low_high.values()]
+            hits += [np.mean((low_high[name][0] <= truth[name]) & (truth[name] <= low_high[name][1])) for name in truth]
+    return Plan(
+        guarantee=mechanism.guarantee(query),
+        noise={name: float(law.variance) ** 0.5 for name, law in laws.items()},
+        width=float(np.mean(widths)) if widths else None,
+        coverage=float(np.mean(hits)) if hits else None,
+        error=float(np.sqrt(np.mean(errors))),
+        runs=runs,
+    )
+
+
+def _by_name(answer: Any, truth: Any) -> dict[str, Any]:
+    """Answers of one-parameter posteriors are bare; of others, by name."""
+    return answer if isinstance(answer, dict) else {next(iter(truth)): answer}
+
+
+def _sized(schema: Schema | None, n: int | None) -> Schema:
+    assert schema is not None
+    assert n is not None
+    return schema.with_n(n) if schema.relation == "replace-one" else schema
+
+
+def _draw(model: Model, schema: Schema, rng: np.random.Generator) -> tuple[dict[str, Any], Dataset]:
+    truth, columns = model.simulate(schema, rng)
+    return truth, Dataset("simulation", schema, CodedRows(columns))

@@ -1,0 +1,41 @@
+"""Objects as public recipes: `{"kind": class name, **constructor arguments}`, the form of study and release files."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from discreet.errors import DiscreetError
+
+__all__ = ["build", "describe"]
+
+T = TypeVar("T")
+
+
+def describe(thing: Any) -> dict[str, Any]:
+    """A frozen dataclass as its recipe; arguments left at None are not written."""
+    arguments = {field.name: getattr(thing, field.name) for field in fields(thing)}
+    return {"kind": type(thing).__name__, **{name: _plain(value) for name, value in arguments.items() if value is not None}}
+
+
+def build(where: str, kinds: Mapping[str, type[T]], spec: Any, error: type[DiscreetError]) -> T:
+    """Construct what a recipe describes; an unknown kind, an unknown key or a missing argument is an error."""
+    if not isinstance(spec, Mapping) or spec.get("kind") not in kinds:
+        got = spec.get("kind") if isinstance(spec, Mapping) else spec
+        raise error(f"{where}.kind must be one of {sorted(kinds)}, got {got!r}")
+    kind = spec["kind"]
+    arguments = {str(key): _frozen(value) for key, value in spec.items() if key != "kind"}
+    try:
+        return kinds[kind](**arguments)
+    except TypeError as problem:
+        detail = str(problem).rpartition("__init__() ")[2]
+        raise error(f"{where} must be a complete {kind}: {detail}") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value

@@ -1,0 +1,149 @@
+"""A release: all that leaves. Value, public recipe, guarantee and the ledger entry that paid for it.
+
+The file format is JSON with a format name and a version; no pickle, nothing that runs. What may be in it is
+listed by `to_json` and nothing else: no row, no exact count, no acceptance rate, no run time.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from discreet import guarantee as guarantees
+from discreet.errors import DiscreetError, QueryError, ReleaseError
+from discreet.guarantee import Guarantee
+from discreet.mechanisms import MECHANISMS, NoisyStatistics, PosteriorSample
+from discreet.models import MODELS, BetaBernoulli, DirichletCategorical, NaiveBayes
+from discreet.posterior import Draws, Posterior
+from discreet.query import Statistics
+from discreet.recipe import build, describe
+from discreet.schema import Schema
+
+__all__ = ["Release", "load", "recipe_of"]
+
+FORMAT, VERSION = "discreet release", 1
+
+
+def recipe_of(model: Any, dataset_id: str, schema: Schema, mechanism: Any) -> dict[str, Any]:
+    """The public recipe of a request. Two requests are the same exactly if their recipes are."""
+    return {
+        "dataset": dataset_id,
+        "schema": schema.to_json(),
+        "model": describe(model),
+        "mechanism": describe(mechanism),
+    }
+
+
+@dataclass(frozen=True)
+class Release:
+    """What left the private side, and what is needed to read it."""
+
+    recipe: Mapping[str, Any]
+    guarantee: Guarantee
+    value: Mapping[str, np.ndarray[Any, Any]]
+    entry: str
+    private: bool = True
+    truth: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def model(self) -> BetaBernoulli | DirichletCategorical | NaiveBayes:
+        """The model that was asked."""
+        return build("Release.model", MODELS, self.recipe["model"], ReleaseError)
+
+    @property
+    def mechanism(self) -> NoisyStatistics | PosteriorSample:
+        """The mechanism that answered."""
+        return build("Release.mechanism", MECHANISMS, self.recipe["mechanism"], ReleaseError)
+
+    @property
+    def query(self) -> Statistics:
+        """What was asked of the rows."""
+        return self.model.query(Schema.from_json(self.recipe["schema"]))
+
+    def posterior(self, kind: Literal["noise-aware", "plug-in"] = "noise-aware", *, prior: Any = None) -> Posterior:
+        """The posterior this release leads to: free post-processing, as often as wanted.
+
+        `"noise-aware"` conditions on the noise and covers what it says; `"plug-in"` is the papers' naive one. `prior`
+        re-reads noisy statistics with another public prior. A release of draws has one posterior, `Draws`.
+        """
+        if kind not in ("noise-aware", "plug-in"):
+            raise QueryError(f'Release.posterior kind must be "noise-aware" or "plug-in", got {kind!r}')
+        model, mechanism, query = self.model, self.mechanism, self.query
+        if isinstance(mechanism, PosteriorSample):
+            if prior is not None or kind == "plug-in":
+                raise QueryError("Release.posterior of released draws must keep their own prior and kind, got another")
+            return Draws.tempered(self.value, query, temperature=mechanism.temperature(query))
+        if prior is not None:
+            model = replace(model, prior=prior)
+            query = model.query(query.schema)
+        if kind == "plug-in":
+            return model.plug_in(query, self.value)
+        return model.posterior(query, self.value, mechanism.laws(query))
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole release as plain data."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "entry": self.entry,
+            "recipe": dict(self.recipe),
+            "guarantee": self.guarantee.to_json(),
+            "value": {name: array.tolist() for name, array in self.value.items()},
+        }
+
+    @classmethod
+    def from_json(cls, body: Any) -> Self:
+        """Read a release; anything that is not one is refused with a ReleaseError."""
+        if not isinstance(body, Mapping) or body.get("format") != FORMAT:
+            raise ReleaseError("Release file must be a discreet release, got something else")
+        if body.get("version") != VERSION:
+            raise ReleaseError(f"Release.version must be {VERSION}, got {body.get('version')!r}")
+        try:
+            value = {str(name): _array(name, numbers) for name, numbers in body["value"].items()}
+            release = cls(body["recipe"], guarantees.from_json(body["guarantee"]), value, str(body["entry"]))
+            declared = release.mechanism.guarantee(release.query)
+        except DiscreetError:
+            raise
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
+            raise ReleaseError("Release file must be complete, got missing or misshapen fields") from None
+        if declared != release.guarantee:
+            raise ReleaseError(f"Release.guarantee must be what its recipe gives, {declared!r}, got {release.guarantee!r}")
+        return release
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the release as JSON: complete or not at all."""
+        if not self.private:
+            raise ReleaseError("Release.save must be called on a private release, got a simulated one")
+        target = Path(path)
+        text = json.dumps(self.to_json(), indent=2, sort_keys=True, allow_nan=False) + "\n"
+        try:
+            with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False, encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(file.name).replace(target)
+        except OSError as problem:
+            raise ReleaseError(f"Release.save must be able to write {str(target)!r}: {problem.strerror}") from None
+
+
+def load(path: str | os.PathLike[str]) -> Release:
+    """Read a saved release."""
+    try:
+        body = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise ReleaseError(f"Release file must be readable, got {str(path)!r}: {problem.strerror}") from None
+    except (ValueError, RecursionError):
+        raise ReleaseError(f"Release file must be JSON, got {str(path)!r}") from None
+    return Release.from_json(body)
+
+
+def _array(name: Any, numbers: Any) -> np.ndarray[Any, Any]:
+    array = np.asarray(numbers)
+    if array.dtype.kind not in "iufO" or (array.dtype.kind == "O" and not all(isinstance(x, int) for x in array.flat)):
+        raise ReleaseError(f"Release.value[{name!r}] must be an array of numbers, got another type")
+    return array

@@ -1,0 +1,82 @@
+"""Arrow columns as the engine scans them: the accepted types, and texts that are certainly UTF-8."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from discreet.sources.cells import Storage
+from discreet.sources.columns import wrong_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ArrowRows", "scannable", "scannable_type", "storage_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowRows:
+    """A table in memory, as DuckDB scans it."""
+
+    rows: "pa.Table" = field(repr=False)
+    files: tuple[str, ...] = ()  # DuckDB opens none
+
+    def count(self) -> int:
+        """The number of rows."""
+        return int(self.rows.num_rows)
+
+    def attach(self, connection: Any, name: str) -> None:
+        """The table under `name`."""
+        connection.register(name, self.rows)
+
+
+def scannable_type(name: str, kind: "pa.DataType") -> "pa.DataType":
+    """The Arrow type in which column `name` of type `kind` is scanned; nested, binary and time types are refused."""
+    import pyarrow as pa
+
+    is_ = pa.types
+    if is_.is_dictionary(kind):
+        return scannable_type(name, kind.value_type)
+    if is_.is_string(kind) or is_.is_large_string(kind) or is_.is_string_view(kind) or is_.is_null(kind):
+        return pa.large_string()
+    if is_.is_decimal(kind):
+        return kind if is_.is_decimal128(kind) else pa.large_string()
+    if is_.is_boolean(kind) or is_.is_integer(kind):
+        return kind
+    if is_.is_floating(kind):
+        return pa.float32() if is_.is_float16(kind) else kind
+    raise wrong_type(name, str(kind))
+
+
+def storage_of(kind: "pa.DataType") -> Storage:
+    """How cells of a scannable type are read."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if pa.types.is_integer(kind):
+        return "integer"
+    if pa.types.is_floating(kind):
+        return "float"
+    return "decimal" if pa.types.is_decimal(kind) else "text"
+
+
+def scannable(name: str, rows: Any) -> Any:
+    """A column (array or chunked array) in its scannable type; bytes that are not UTF-8 become U+FFFD."""
+    import pyarrow as pa
+
+    kind = scannable_type(name, rows.type)
+    if pa.types.is_dictionary(rows.type):
+        return scannable(name, rows.cast(rows.type.value_type))
+    if storage_of(rows.type) == "text" and not _is_unicode(rows):
+        cells = rows.cast(pa.large_binary()).to_pylist()
+        return pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in cells], kind)
+    return rows.cast(kind)
+
+
+def _is_unicode(rows: Any) -> bool:
+    import pyarrow as pa
+
+    try:
+        rows.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True

@@ -1,0 +1,132 @@
+"""What one cell means, as SQL: its text, its number, its grid steps, and the tables of declared levels it is joined to.
+
+| cell | text |
+|---|---|
+| text, integer, decimal, boolean | itself, as the engine prints it |
+| float | the shortest text of the double; whole values print as integers do; NaN is missing |
+
+A cell matches a level if their texts are equal, or else if both are the same number, read from the texts. A number that
+is summed is clipped, divided by its grid and rounded in doubles: `Bounded.steps` and `Count.steps`, bit for bit.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Literal
+
+from discreet.schema import Binary, Bounded, Categorical, Count
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["Cell", "Storage", "is_bad", "number", "number_levels", "parsed", "printed", "steps", "text", "text_levels"]
+
+Storage = Literal["boolean", "decimal", "float", "integer", "text"]
+
+# Whole floats below 2^53 are exact integers: a column that holds them means the same as integers and as floats.
+LARGEST_WHOLE_FLOAT = 2**53
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How a source holds the cells of one declared column: the name it has there, and the kind of its type."""
+
+    column: str
+    storage: Storage
+
+
+def text(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
+    """The text of a cell, compared with the texts of levels."""
+    from sqlglot import exp
+
+    if storage != "float":
+        return printed(raw)
+    value = exp.cast(raw, "double")
+    small = exp.Abs(this=value) < exp.Literal.number(LARGEST_WHOLE_FLOAT)
+    whole = exp.and_(value.eq(exp.Floor(this=value)), small)
+    digits = printed(exp.cast(value, "bigint"))
+    return exp.case().when(is_bad(value), exp.null()).when(whole, digits).else_(printed(value))
+
+
+def number(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
+    """The cell as a double; NULL if it is not a number."""
+    from sqlglot import exp
+
+    if storage == "text":
+        return parsed(raw)
+    return parsed(printed(raw)) if storage == "decimal" else exp.cast(raw, "double")
+
+
+def steps(raw: "exp.Expr", storage: Storage, column: Bounded | Count) -> "exp.Expr":
+    """The cell on its grid, floor(clipped / grid + 1/2); a bad cell is the default, or 0 where it excludes the row."""
+    from sqlglot import exp
+
+    value = number(raw, storage)
+    clipped = exp.func("least", exp.func("greatest", value, _double(column.lower)), _double(column.upper))
+    scaled = exp.Add(this=exp.Div(this=clipped, expression=_double(column.step)), expression=_double(0.5))
+    default = 0 if column.default_value is None else column.steps(column.default_value)
+    rounded = exp.cast(exp.Floor(this=scaled), "bigint")
+    return exp.case().when(is_bad(value), exp.Literal.number(default)).else_(rounded)
+
+
+def is_bad(value: "exp.Expr") -> "exp.Expr":
+    """NULL or NaN; NaN equals itself in DuckDB, PostgreSQL and Spark."""
+    from sqlglot import exp
+
+    return exp.paren(exp.or_(value.is_(exp.null()), value.eq(exp.cast(exp.Literal.string("NaN"), "double"))))
+
+
+def printed(value: "exp.Expr") -> "exp.Expr":
+    """The value as the engine prints it."""
+    from sqlglot import exp
+
+    return exp.cast(value, "varchar")
+
+
+def parsed(value: "exp.Expr") -> "exp.Expr":
+    """A text read as a double, NULL if it is none; the one expression that engines without TRY_CAST replace."""
+    from sqlglot import exp
+
+    return exp.TryCast(this=value, to=exp.DataType.build("double"))
+
+
+def text_levels(column: Binary | Categorical) -> "list[exp.Tuple]":
+    """(text, code) of each declared level; a binary column, compared in lower case, also knows false and true."""
+    from sqlglot import exp
+
+    texts = [*enumerate(column.levels)]
+    if isinstance(column, Binary):
+        texts += [(0, "false"), (1, "true")]
+    return [exp.Tuple(expressions=[exp.Literal.string(level), exp.Literal.number(code)]) for code, level in texts]
+
+
+def number_levels(column: Binary | Categorical) -> "list[exp.Tuple]":
+    """(number, code) of the levels that are finite numbers, except those that are the same number as another level."""
+    from sqlglot import exp
+
+    numbers = _level_numbers(column.levels)
+    times = Counter(numbers)
+    return [
+        exp.Tuple(expressions=[_double(value), exp.Literal.number(code)])
+        for code, value in enumerate(numbers)
+        if value is not None and times[value] == 1
+    ]
+
+
+def _level_numbers(levels: Sequence[str]) -> list[float | None]:
+    numbers: list[float | None] = []
+    for level in levels:
+        try:
+            value = float(level) if level.isascii() else None  # float() also reads digits that engines do not
+        except ValueError:
+            value = None
+        numbers.append(value if value is not None and isfinite(value) else None)
+    return numbers
+
+
+def _double(value: float) -> "exp.Expr":
+    """A constant through its shortest text: a bare literal with a point is a decimal, not a double."""
+    from sqlglot import exp
+
+    return exp.cast(exp.Literal.string(repr(float(value))), "double")

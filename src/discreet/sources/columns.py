@@ -1,0 +1,21 @@
+"""Whether a source holds the declared columns; what is refused is told by names and types, never by content."""
+
+from collections.abc import Iterable, Sequence
+
+from discreet.errors import SchemaError
+
+__all__ = ["require_columns", "wrong_type"]
+
+
+def require_columns(declared: Iterable[str], held: Sequence[object]) -> None:
+    """Refuse a source in which a declared column is missing or there twice; the source's other names stay unsaid."""
+    for name in declared:
+        times = held.count(name)
+        if times != 1:
+            raise SchemaError(f"Schema.columns must be columns of the source, got {name!r}, which it has {times} times")
+
+
+def wrong_type(name: str, kind: str) -> SchemaError:
+    """The error for a column whose cells cannot be levels or numbers; nested types are not spelled out."""
+    head = kind.partition("<")[0].partition("(")[0].partition("[")[0]
+    return SchemaError(f"Schema.columns[{name!r}] must be texts, numbers or booleans in the source, got type {head}")

@@ -1,0 +1,39 @@
+"""A dataset: a source of private rows, seen through a schema, under a public id.
+
+A `Source` answers exactly two questions. `count` is the number of units and looks at no cell; `statistics` are exact
+integers, the same on every engine, format, row order, partition and thread count. Nothing else leaves a source, and
+no event of answering (exception, shape, text) depends on what a row contains.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.query import Statistics
+from discreet.schema import Schema
+
+__all__ = ["Dataset", "IntegerArray", "Source"]
+
+# int64 for counts; Python integers (dtype object) for sums, which may need 128 bits
+IntegerArray = NDArray[np.int64] | NDArray[Any]
+
+
+class Source(Protocol):
+    """Where private rows live; only these two answers come out."""
+
+    def count(self) -> int:
+        """The number of units."""
+
+    def statistics(self, query: Statistics) -> dict[str, IntegerArray]:
+        """Each statistic of the query under its name: an array of its declared shape, zeros included."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A source with the public facts about it; `id` is chosen by the custodian, never computed from rows."""
+
+    id: str
+    schema: Schema
+    source: Source = field(repr=False)

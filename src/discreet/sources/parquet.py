@@ -1,0 +1,109 @@
+"""Parquet files, scanned by DuckDB; files of one glob are matched by column name.
+
+DuckDB refuses a whole file for one text that is not UTF-8. `RepairedParquet` then reads the same files through Arrow
+and puts U+FFFD in place of such bytes, so that a single cell cannot stop a release.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from glob import escape
+from typing import TYPE_CHECKING, Any
+
+from discreet.sources.arrow import scannable, scannable_type
+from discreet.sources.cells import Cell, Storage
+from discreet.sources.columns import require_columns, wrong_type
+from discreet.sources.duckdb import Origin, connect
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ParquetFiles", "RepairedParquet", "parquet_files"]
+
+_STORAGE: dict[Storage, set[str]] = {
+    "boolean": {"BOOLEAN"},
+    "decimal": {"DECIMAL", "HUGEINT", "UHUGEINT"},
+    "float": {"DOUBLE", "FLOAT"},
+    "integer": {sign + size for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")},
+    "text": {"VARCHAR", '"NULL"'},
+}
+
+
+@dataclass(frozen=True)
+class ParquetFiles:
+    """The rows of all files, in DuckDB's own reader."""
+
+    paths: tuple[str, ...]
+
+    @property
+    def files(self) -> Sequence[str]:
+        """The files, as such and as the patterns that match only them: DuckDB expands wildcards in names."""
+        return list(dict.fromkeys((*self.paths, *map(escape, self.paths))))
+
+    def count(self) -> int:
+        """The number of rows, from the files' footers."""
+        with connect(self.files) as connection:
+            return int(_relation(connection, self.paths).aggregate("count(*)").fetchall()[0][0])
+
+    def attach(self, connection: Any, name: str) -> None:
+        """A view of the files under `name`."""
+        _relation(connection, self.paths).create_view(name, replace=True)
+
+
+@dataclass(frozen=True)
+class RepairedParquet:
+    """The same rows read through Arrow, with bytes that are not UTF-8 replaced."""
+
+    paths: tuple[str, ...]
+    columns: tuple[str, ...]
+    files: Sequence[str] = ()  # read here, not by DuckDB
+
+    def count(self) -> int:
+        """The number of rows."""
+        return ParquetFiles(self.paths).count()
+
+    def attach(self, connection: Any, name: str) -> None:
+        """The union of one stream per file under `name`."""
+        parts = []
+        for i, path in enumerate(self.paths):
+            connection.register(f"{name}_{i}", _stream(path, self.columns))
+            parts.append(f"FROM {name}_{i}")
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {' UNION ALL BY NAME '.join(parts)}")
+
+
+def parquet_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[tuple[Origin, ...], dict[str, Cell]]:
+    """The files, each of which must hold every declared column, and how they hold it together."""
+    with connect(ParquetFiles(paths).files) as connection:
+        kinds: dict[str, str] = {}
+        for part in (*((path,) for path in paths), paths):
+            relation = _relation(connection, part)
+            kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+            require_columns(columns, list(kinds))
+    cells = {name: Cell(name, _storage(name, kinds[name])) for name in columns}
+    return (ParquetFiles(paths), RepairedParquet(paths, tuple(columns))), cells
+
+
+def _relation(connection: Any, paths: Sequence[str]) -> Any:
+    return connection.read_parquet([escape(path) for path in paths], union_by_name=True, hive_partitioning=False)
+
+
+def _storage(name: str, kind: str) -> Storage:
+    head = "LIST" if kind.endswith("]") else kind.partition("(")[0]
+    for storage, kinds in _STORAGE.items():
+        if head in kinds:
+            return storage
+    raise wrong_type(name, head)
+
+
+def _stream(path: str, columns: Sequence[str]) -> "pa.RecordBatchReader":
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    file = ParquetFile(path)
+    schema = pa.schema([(name, scannable_type(name, file.schema_arrow.field(name).type)) for name in columns])
+
+    def batches() -> "Iterator[pa.RecordBatch]":
+        for batch in file.iter_batches(columns=list(columns)):
+            arrays = [scannable(name, batch.column(name)) for name in columns]
+            yield pa.record_batch(arrays, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())

@@ -1,0 +1,276 @@
+"""A study: one TOML file that says everything public about a table and the releases asked of it.
+
+    id, data, ledger, relation, unit, n or n_max     where the rows are, what pays for them, who the neighbours are
+    [columns]      name = {kind="categorical", levels=[…]}         the keys are the arguments of that column kind
+    [[release]]    name, model = {kind="…", …}, mechanism = {kind="…", …}, out
+
+Loading a study reads no data and spends nothing, and it finds every mistake that can be found without either: unknown
+keys, missing bounds and levels, columns that are not declared, privacy parameters out of range. Paths are relative to
+the file that names them.
+"""
+
+import glob
+import inspect
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self, get_type_hints
+
+from discreet import sources
+from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError
+from discreet.guarantee import Guarantee
+from discreet.mechanisms import MECHANISMS, Mechanism
+from discreet.models import MODELS, Model
+from discreet.recipe import build
+from discreet.schema import KINDS, Record, Schema
+
+__all__ = ["Request", "Study", "json_schema"]
+
+UNITS = {"record": Record}
+REQUIRED = ("data", "ledger", "columns", "release")
+OPTIONAL = ("id", "relation", "unit", "n", "n_max")
+OF_RELEASE = ("name", "model", "mechanism", "out")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One `[[release]]` of a study: which model, protected how, and the file the release is written to."""
+
+    name: str
+    model: Model
+    mechanism: Mechanism
+    out: Path
+
+    def guarantee(self, schema: Schema) -> Guarantee:
+        """What this release will satisfy. Whether n is declared or counted later is known, its value is not needed."""
+        counted_later = schema.relation == "replace-one" and schema.n is None
+        return self.mechanism.guarantee(self.model.query(schema.with_n(1) if counted_later else schema))
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything public about a table and what is asked of it."""
+
+    id: str
+    folder: Path
+    data: str
+    ledger: Path
+    schema: Schema
+    releases: tuple[Request, ...]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read and check a study file."""
+        file = Path(path)
+        body = _read(file)
+        _check_keys("Study", body, REQUIRED, OPTIONAL, SchemaError)
+        data, ledger = (_file_name(f"Study.{key}", body[key]) for key in ("data", "ledger"))
+        schema = _schema(body)
+        requests = body["release"]
+        if not isinstance(requests, list) or not requests:
+            raise SchemaError("Study.release must be at least one [[release]] table, got none")
+        study = cls(
+            id=_text("Study.id", body.get("id", data)),
+            folder=file.parent,
+            data=data,
+            ledger=file.parent / ledger,
+            schema=schema,
+            releases=tuple(_request(number, spec, file.parent) for number, spec in enumerate(requests, start=1)),
+        )
+        study._check_files(file)
+        for request in study.releases:
+            with _named(f"release {request.name!r}", QueryError):
+                request.guarantee(schema)
+        return study
+
+    def open(self) -> sources.Dataset:
+        """The dataset of the study; under replace-one its units are counted, and no cell is looked at."""
+        file = self.folder / self.data
+        # only what the study says may be a pattern: its folder may have brackets in its name
+        pattern = file if file.is_file() else Path(glob.escape(str(self.folder))) / self.data
+        return sources.open(str(pattern), self.schema, id=self.id)
+
+    def only(self, name: str | None) -> tuple[Request, ...]:
+        """All releases, or the one called `name`."""
+        chosen = tuple(request for request in self.releases if name in (None, request.name))
+        if not chosen:
+            raise QueryError(f"Study.release must contain {name!r}, got {[request.name for request in self.releases]}")
+        return chosen
+
+    def _check_files(self, file: Path) -> None:
+        """Names and files are used once; a release never overwrites the data, the ledger or the study."""
+        taken = {
+            (self.folder / self.data).resolve(): "data",
+            self.ledger.resolve(): "ledger",
+            file.resolve(): "study file",
+        }
+        names: set[str] = set()
+        for request in self.releases:
+            out = request.out.resolve()
+            if request.name in names:
+                raise SchemaError(f"Study.release names must be different, got {request.name!r} twice")
+            if out in taken:
+                raise SchemaError(
+                    f"release {request.name!r}: out must be a file of its own, got {request.out.name!r}, "
+                    f"which is the {taken[out]}"
+                )
+            taken[out] = f"out of release {request.name!r}"
+            names.add(request.name)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of study files, generated from the registries of columns, models and mechanisms."""
+    text, size = {"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}
+    release = _object(
+        {
+            "name": text,
+            "model": _variants(MODELS),
+            "mechanism": _variants(MECHANISMS),
+            "out": {"type": "string", "pattern": r"\.json$"},
+        },
+        required=OF_RELEASE,
+    )
+    properties = {
+        "id": text,
+        "data": text,
+        "ledger": text,
+        "relation": {"enum": ["replace-one", "add-remove"], "default": "replace-one"},
+        "unit": _variants(UNITS),
+        "n": size,
+        "n_max": size,
+        "columns": {"type": "object", "minProperties": 1, "additionalProperties": _variants(KINDS)},
+        "release": {"type": "array", "minItems": 1, "items": release},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "discreet study",
+        **_object(properties, required=REQUIRED),
+    }
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise SchemaError(f"Study file must be readable, got {str(file)!r}: {problem.strerror}") from None
+    except (ValueError, RecursionError) as problem:
+        # a decoding error would quote bytes of whatever file was named by mistake, perhaps the data
+        detail = f": {problem}" if isinstance(problem, tomllib.TOMLDecodeError) else ""
+        raise SchemaError(f"Study file must be TOML, got {str(file)!r}{detail}") from None
+
+
+def _schema(body: Mapping[str, Any]) -> Schema:
+    columns = body["columns"]
+    if not isinstance(columns, Mapping):
+        raise SchemaError(f"Study.columns must be a table of columns, got {columns!r}")
+    for name, spec in columns.items():
+        with _named(f"column {name!r}", SchemaError):
+            _build("Column", KINDS, spec, SchemaError)
+    if "unit" in body:
+        _build("Unit", UNITS, body["unit"], SchemaError)
+    public = {key: body[key] for key in ("columns", "relation", "unit", "n", "n_max") if key in body}
+    return Schema.from_json(public)
+
+
+def _request(number: int, spec: Any, folder: Path) -> Request:
+    if not isinstance(spec, Mapping):
+        raise SchemaError(f"Study.release must be [[release]] tables, got {spec!r}")
+    name = spec.get("name")
+    where = f"release {name!r}" if isinstance(name, str) else f"release number {number}"
+    with _named(where, QueryError):
+        _check_keys("Release", spec, OF_RELEASE, (), SchemaError)
+        out = _file_name("Release.out", spec["out"])
+        if not out.endswith(".json"):
+            raise SchemaError(f"Release.out must end in '.json', got {out!r}")
+        return Request(
+            name=_text("Release.name", name),
+            model=_build("Model", MODELS, spec["model"], QueryError),
+            mechanism=_build("Mechanism", MECHANISMS, spec["mechanism"], GuaranteeError),
+            out=folder / out,
+        )
+
+
+@contextmanager
+def _named(where: str, otherwise: type[DiscreetError]) -> Iterator[None]:
+    """Say which part of the study an error is about; arguments of a wrong type are errors of the study, too."""
+    try:
+        yield
+    except DiscreetError as problem:
+        raise type(problem)(f"{where}: {problem}") from None
+    except (TypeError, ValueError, AttributeError, ArithmeticError):
+        raise otherwise(f"{where}: arguments must have the types of the study's JSON Schema, got another") from None
+
+
+def _build(noun: str, kinds: Mapping[str, type[Any]], spec: Any, error: type[DiscreetError]) -> Any:
+    """`recipe.build`, after naming the key that is missing or unknown."""
+    kind = spec.get("kind") if isinstance(spec, Mapping) else spec
+    if not isinstance(spec, Mapping) or not isinstance(kind, str) or kind not in kinds:
+        raise error(f"{noun}.kind must be one of {sorted(kinds)}, got {kind!r}")
+    needed, optional = _arguments(kinds[kind])
+    _check_keys(kinds[kind].__name__, spec, ("kind", *needed), optional, error)
+    return build(noun, kinds, spec, error)
+
+
+def _arguments(kind: type[Any]) -> tuple[list[str], list[str]]:
+    """The required and the optional arguments of a constructor."""
+    given = inspect.signature(kind).parameters
+    needed = [name for name, argument in given.items() if argument.default is inspect.Parameter.empty]
+    return needed, [name for name in given if name not in needed]
+
+
+def _check_keys(noun: str, body: Mapping[str, Any], required: Any, optional: Any, error: type[DiscreetError]) -> None:
+    for key in required:
+        if key not in body:
+            raise error(f"{noun}.{key} must be given, got nothing")
+    for key in body:
+        if key not in required and key not in optional:
+            raise error(f"{noun} must have only the keys {[*required, *optional]}, got {key!r}")
+
+
+def _text(field: str, value: Any) -> str:
+    if not (isinstance(value, str) and value and len(value) <= 200 and value.isprintable()):
+        raise SchemaError(f"{field} must be a printable text of 1 to 200 characters, got {value!r}")
+    return value
+
+
+def _file_name(field: str, value: Any) -> str:
+    """A path; addresses are refused without being repeated, since they may carry a password."""
+    if isinstance(value, Mapping) or (isinstance(value, str) and "://" in value):
+        raise SchemaError(f"{field} must be a file: only files are supported by this version, got another source")
+    if not (isinstance(value, str) and value and value.isprintable()):
+        raise SchemaError(f"{field} must be the path of a file, got {value!r}")
+    return value
+
+
+def _variants(kinds: Mapping[str, type[Any]]) -> dict[str, Any]:
+    """One object per kind: `kind` is its name, the other keys are the arguments of its constructor."""
+    from pydantic import TypeAdapter
+
+    variants = []
+    for name, kind in kinds.items():
+        hints = get_type_hints(kind.__init__)
+        needed, optional = _arguments(kind)
+        properties: dict[str, Any] = {"kind": {"const": name}}
+        for argument in (*needed, *optional):
+            hint: Any = list[str | int] if hints[argument] is Any else hints[argument]  # levels: anything iterable
+            properties[argument] = _without_null(TypeAdapter(hint).json_schema())
+            if argument in ("epsilon", "rho", "delta"):
+                properties[argument] = {"type": "number", "exclusiveMinimum": 0}
+        summary = (inspect.getdoc(kind) or "").partition("\n")[0]
+        variants.append({"description": summary, **_object(properties, required=("kind", *needed))})
+    return {"oneOf": variants}
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """An argument that may be None is left out of a TOML file instead."""
+    choices = [choice for choice in schema.get("anyOf", []) if choice != {"type": "null"}]
+    if not choices:
+        return schema
+    return choices[0] if len(choices) == 1 else {"anyOf": choices}
+
+
+def _object(properties: dict[str, Any], *, required: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}

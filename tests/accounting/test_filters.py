@@ -1,0 +1,76 @@
+"""Filters: exact decimals, spends rounded up, limits rounded down."""
+
+from decimal import Decimal
+
+import mpmath
+import pytest
+
+import discreet as dc
+from discreet.accounting.filters import FILTERS, filter_for
+from discreet.guarantee import Guarantee
+
+
+def test_the_budget_decides_the_filter() -> None:
+    assert filter_for(dc.Budget(1.0)).name == "pure"
+    assert filter_for(dc.Budget(1.0, 1e-6)).name == "zcdp"
+    assert filter_for(dc.Budget(1.0, 1e-6), "gdp").name == "gdp"
+    with pytest.raises(dc.GuaranteeError, match="must be one of"):
+        filter_for(dc.Budget(1.0), "magic")
+    with pytest.raises(dc.GuaranteeError, match=r"Budget.delta must be given"):
+        filter_for(dc.Budget(1.0), "zcdp")
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1 / 3, 1.0, 7.0])
+def test_zcdp_prices_are_at_or_above_the_exact_value_by_less_than_the_quantum(epsilon: float) -> None:
+    mpmath.mp.dps = 50
+    level = mpmath.mpf(repr(epsilon))
+    for leaf, exact in [
+        (dc.PureDP(epsilon), level * mpmath.tanh(level / 2)),
+        (dc.BoundedRange(epsilon), level**2 / 8),
+        (dc.GaussianDP(epsilon), level**2 / 2),
+        (dc.ZCDP(epsilon), level),
+    ]:
+        if exact < mpmath.mpf("1e-12"):
+            continue
+        excess = mpmath.mpf(str(FILTERS["zcdp"].spend(leaf))) - exact
+        assert 0 <= excess <= mpmath.mpf("1.01e-18")
+
+
+def test_ten_tenths_are_one() -> None:
+    assert sum(FILTERS["pure"].spend(dc.PureDP(0.1)) for _ in range(10)) == Decimal(1)
+    assert FILTERS["pure"].spend(dc.Repeated(dc.BoundedRange(0.1), 10)) == Decimal(1)
+
+
+def test_limits_match_the_notes() -> None:
+    """beyond.md §7: budget (1, 1e-6) is rho .0243559703595 or mu² .0560289638253; steps that fit."""
+    budget = dc.Budget(1.0, 1e-6)
+    rho, squared_mu = filter_for(budget).limit(budget), filter_for(budget, "gdp").limit(budget)
+    assert float(rho) == pytest.approx(0.0243559703595, rel=1e-10)
+    assert float(squared_mu) == pytest.approx(0.0560289638253, rel=1e-10)
+    assert rho // FILTERS["zcdp"].spend(dc.PureDP(0.01)) == 487
+    assert rho // FILTERS["zcdp"].spend(dc.BoundedRange(0.01)) == 1948
+    assert squared_mu // FILTERS["gdp"].spend(dc.GaussianDP(0.02)) == 140
+
+
+@pytest.mark.parametrize(
+    ("name", "guarantee"),
+    [
+        ("pure", dc.ZCDP(0.1)),
+        ("pure", dc.GaussianDP(0.1)),
+        ("pure", dc.ApproxDP(0.1, 1e-6)),
+        ("zcdp", dc.ApproxDP(0.1, 1e-6)),
+        ("gdp", dc.ZCDP(0.1)),
+        ("gdp", dc.Composed((dc.GaussianDP(0.1), dc.PureDP(0.1)))),
+    ],
+)
+def test_a_notion_that_cannot_be_bounded_is_refused(name: str, guarantee: Guarantee) -> None:
+    with pytest.raises(dc.GuaranteeError, match="must be able to bound every guarantee"):
+        FILTERS[name].spend(guarantee)
+
+
+def test_requests_below_the_smallest_are_refused() -> None:
+    with pytest.raises(dc.GuaranteeError, match="must be at least 1e-12"):
+        FILTERS["pure"].spend(dc.PureDP(9e-13))
+    with pytest.raises(dc.GuaranteeError, match="must be at least 1e-12"):
+        FILTERS["zcdp"].spend(dc.PureDP(5e-324))
+    assert FILTERS["pure"].spend(dc.PureDP(1e-12)) == Decimal("1e-12")

@@ -1,0 +1,204 @@
+"""One table, one answer: whatever the format, the order of rows, the partition and the number of threads."""
+
+import csv
+import random
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from cell_oracle import EXCLUDING, SCHEMA, expected, ordinary_rows, plain, query_of
+
+from discreet.query import Counts, Statistics, Sum
+from discreet.schema import Binary, Bounded, Categorical, Count, Schema
+from discreet.sources import sql
+from discreet.sources.coded import CodedRows
+from discreet.sources.duckdb import DuckDB
+from discreet.sources.open import open_dataset
+
+BAD_CELLS = ["", "NaN", "inf", "-1e308", "1e400", "unknown", " 1 ", "TRUE", "1.0", "2e0", "a,b", 'say "hi"', "Ü", "0x1"]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    table = ordinary_rows(400)
+    draw = random.Random(2)
+    for row in table:
+        if draw.random() < 0.3:
+            row[draw.choice(list(row))] = draw.choice(BAD_CELLS)
+    return table
+
+
+def write_csv(path, rows, line_end="\n"):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(SCHEMA.columns), lineterminator=line_end)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def sources(rows, folder):
+    frame = pd.DataFrame(rows, columns=list(SCHEMA.columns))
+    table = pa.Table.from_pylist(rows)
+    pq.write_table(table, folder / "all.parquet")
+    return {
+        "pandas": frame,
+        "pandas string": frame.astype("string"),
+        "pandas category": frame.astype("category"),
+        "polars": pl.from_pandas(frame),
+        "polars lazy": pl.from_pandas(frame).lazy(),
+        "polars categorical": pl.from_pandas(frame).with_columns(pl.col("ward").cast(pl.Categorical)),
+        "arrow": table,
+        "arrow chunks": pa.concat_tables([table.slice(0, 7), table.slice(7)]),
+        "arrow batch": table.to_batches()[0],
+        "arrow dictionary": table.set_column(1, "ward", table["ward"].dictionary_encode()),
+        "arrow views": table.set_column(1, "ward", table["ward"].cast(pa.string_view())),
+        "parquet": folder / "all.parquet",
+        "csv": write_csv(folder / "unix.csv", rows),
+        "csv with carriage returns": write_csv(folder / "dos.csv", rows, "\r\n"),
+    }
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, EXCLUDING], ids=["default", "exclude"])
+def test_every_format_gives_the_answer_of_the_oracle(rows, tmp_path, schema):
+    answer = expected(query_of(schema), rows)
+    for name, source in sources(rows, tmp_path).items():
+        dataset = open_dataset(source, schema, id="t")
+        assert dataset.schema.n == len(rows), name
+        assert plain(dataset.source.statistics(query_of(schema))) == answer, name
+
+
+def test_shapes_and_types_are_those_of_the_declaration(rows):
+    for table in (rows, rows[:1]):
+        query = query_of(EXCLUDING)
+        answers = open_dataset(pd.DataFrame(table), EXCLUDING, id="t").source.statistics(query)
+        assert tuple(answers) == query.names
+        for statistic in query.statistics:
+            assert answers[statistic.name].shape == statistic.shape
+            assert answers[statistic.name].dtype == (object if isinstance(statistic, Sum) else np.int64)
+
+
+def test_a_table_without_rows_has_zeros_everywhere(tmp_path):
+    query = query_of(SCHEMA)
+    zeros = expected(query, [])
+    empty = pa.Table.from_pylist(ordinary_rows(1)).slice(0, 0)
+    pq.write_table(empty, tmp_path / "empty.parquet")
+    for source in (empty, empty.to_pandas(), tmp_path / "empty.parquet", write_csv(tmp_path / "empty.csv", [])):
+        dataset = open_dataset(source, SCHEMA, id="t")
+        assert dataset.schema.n == 0
+        assert plain(dataset.source.statistics(query)) == zeros
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_order_partition_and_threads_do_not_matter(rows, tmp_path, suffix):
+    query = query_of(SCHEMA)
+    answer = expected(query, rows)
+    for attempt, parts in enumerate([1, 3, 5]):
+        shuffled = random.Random(attempt).sample(rows, len(rows))
+        for part in range(parts):
+            path = tmp_path / f"{attempt}-{part}.{suffix}"
+            if suffix == "csv":
+                write_csv(path, shuffled[part::parts])
+            else:
+                pq.write_table(pa.Table.from_pylist(shuffled[part::parts]), path, row_group_size=1 + 40 * part)
+        dataset = open_dataset(tmp_path / f"{attempt}-*.{suffix}", SCHEMA)
+        assert dataset.schema.n == len(rows)
+        for threads in (1, 8):
+            assert plain(replace(dataset.source, threads=threads).statistics(query)) == answer
+
+
+def test_csv_blocks_do_not_matter(rows, tmp_path, monkeypatch):
+    path = write_csv(tmp_path / "t.csv", rows)
+    dataset = open_dataset(path, EXCLUDING)
+    answer = expected(query_of(EXCLUDING), rows)
+    for block in (1, 7, 1000):
+        monkeypatch.setattr("discreet.sources.csv.BLOCK", block)
+        assert dataset.source.count() == len(rows)
+        assert plain(dataset.source.statistics(query_of(EXCLUDING))) == answer
+
+
+def test_files_of_a_glob_are_matched_by_column_name_and_may_differ_in_type(tmp_path):
+    schema = Schema({"k": Categorical([1, 2]), "x": Bounded(0, 8, grid=1.0)})
+    pq.write_table(pa.table({"k": [1, 2], "x": [1, 2]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"x": ["4", "nothing"], "other": [1, 2], "k": [2.0, 2.0]}), tmp_path / "b.parquet")
+    query = Statistics(schema, (Counts.over(schema, "k", "k"), Sum.of(schema, "x", "x")))
+    dataset = open_dataset(tmp_path / "*.parquet", schema)
+    assert plain(dataset.source.statistics(query)) == {"k": [1, 3], "x": 7}
+
+
+def test_one_scan_per_table_gives_the_same_as_one_joint_scan(rows, monkeypatch):
+    for schema in (SCHEMA, EXCLUDING):
+        query = query_of(schema)
+        source = open_dataset(pd.DataFrame(rows), schema, id="t").source
+        joint = plain(source.statistics(query))
+        assert len(sql.groupings(query)) == 1
+        with monkeypatch.context() as patch:
+            patch.setattr(sql, "LARGEST_JOINT_TABLE", 0)
+            assert len(sql.groupings(query)) > 1
+            assert plain(source.statistics(query)) == joint == expected(query, rows)
+
+
+def test_large_joint_tables_are_split_by_declaration_only():
+    schema = Schema({f"c{i}": Categorical(range(9)) for i in range(6)} | {"e": Binary(missing="exclude"), "x": Count(5)})
+    query = Statistics(schema, (*(Counts.over(schema, f"c{i}", f"c{i}") for i in range(6)), Counts.over(schema, "e", "e")))
+    assert [g.columns for g in sql.groupings(query)] == [*((f"c{i}", "e") for i in range(6)), ("e",)]
+    assert len(sql.groupings(Statistics(schema, query.statistics[:2]))) == 1
+
+
+def test_sums_are_exact_integers_with_asymmetric_bounds_and_odd_grids():
+    draw = random.Random(3)
+    columns = {
+        "a": Bounded(-1.7, 1e6, grid=0.001),
+        "b": Bounded(5.3, 7.9),
+        "c": Bounded(-1e-9, 3e-7, missing=1e-8),
+        "d": Bounded(0.1, 0.7, grid=0.1),
+        "e": Count(2**31),
+    }
+    values = {name: [draw.uniform(-2, 2) * column.upper for _ in range(2000)] for name, column in columns.items()}
+    halves = [column.step * (k + 0.5) for column in columns.values() for k in range(40)]
+    values = {name: cells + halves + [float("inf"), float("-inf"), 1e308, -0.0] for name, cells in values.items()}
+    schema = Schema(columns)
+    query = Statistics(schema, tuple(Sum.of(schema, name, name) for name in columns))
+    exact = {name: sum(columns[name].steps(value) for value in cells) for name, cells in values.items()}
+    for source in (pa.table(values), pa.table({name: list(map(repr, cells)) for name, cells in values.items()})):
+        assert plain(open_dataset(source, schema, id="t").source.statistics(query)) == exact
+
+
+def test_sums_beyond_64_bits_are_exact():
+    schema = Schema({"x": Count(2**31)})
+    query = Statistics(schema, (Sum.of(schema, "x", "x"),))
+    table = pa.table({"x": pa.array(np.full(1000, 2**31))})
+    source = open_dataset(table, schema, id="t").source
+    widened = replace(source.origins[0], rows=pa.concat_tables([source.origins[0].rows] * 1000))
+    assert plain(DuckDB((widened,), source.cells).statistics(query)) == {"x": 2**31 * 10**6}
+
+
+def test_coded_rows_agree_with_the_engine(rows):
+    for schema in (SCHEMA, EXCLUDING):
+        query = query_of(schema)
+        clean = ordinary_rows(300)
+        columns = {
+            name: np.array([_coded(column, row[name]) for row in clean]) for name, column in schema.columns.items()
+        }
+        coded = CodedRows(columns, len(clean))
+        engine = open_dataset(pa.Table.from_pylist(clean), schema, id="t").source
+        assert coded.count() == engine.count() == len(clean)
+        answers, reference = coded.statistics(query), engine.statistics(query)
+        assert plain(answers) == plain(reference)
+        assert {name: (a.shape, a.dtype) for name, a in answers.items()} == {
+            name: (a.shape, a.dtype) for name, a in reference.items()
+        }
+
+
+def test_coded_rows_with_a_bad_code_count_nowhere():
+    schema = Schema({"a": Binary(missing="exclude"), "x": Count(9)})
+    query = Statistics(schema, (Counts.over(schema, "a", "a"), Sum.of(schema, "x", "x")))
+    rows = CodedRows({"a": np.array([0, -1, 1]), "x": np.array([1, 2, 4])}, 3)
+    assert plain(rows.statistics(query)) == {"a": [1, 1], "x": 5}
+
+
+def _coded(column, cell):
+    return column.steps(float(cell)) if isinstance(column, Bounded | Count) else column.levels.index(cell)
