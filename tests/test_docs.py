@@ -29,7 +29,11 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
 
 def test_readme_commands_run(tmp_path: Path) -> None:
     """The console block, line by line, on the study that `init` writes; the table it names is made first."""
-    lines = [line.removeprefix("$ ").split("#")[0].split() for block in blocks(ROOT / "README.md", "console") for line in block.splitlines()]
+    lines = [
+        line.removeprefix("$ ").split("#")[0].split()
+        for block in blocks(ROOT / "README.md", "console")
+        for line in block.splitlines()
+    ]
     discreet = str(Path(sys.executable).with_name("discreet"))
     assert [line[:2] for line in lines][0] == ["discreet", "init"]
     subprocess.run([discreet, *lines[0][1:]], check=True, cwd=tmp_path, capture_output=True)
@@ -41,7 +45,9 @@ def test_readme_commands_run(tmp_path: Path) -> None:
         else:
             import pandas as pd
 
-            frame = pd.DataFrame({"smoker": [i % 4 == 0 for i in range(300)], "ward": ["ABC"[i % 3] for i in range(300)], "age": 40})
+            frame = pd.DataFrame(
+                {"smoker": [i % 4 == 0 for i in range(300)], "ward": ["ABC"[i % 3] for i in range(300)], "age": 40}
+            )
             frame.to_parquet(target)
     for line in lines[1:]:
         subprocess.run([discreet, *line[1:]], check=True, cwd=tmp_path, capture_output=True)

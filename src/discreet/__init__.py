@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 _HOME = {
+    "AllOf": "guarantee",
     "ApproxDP": "guarantee",
     "BetaBernoulli": "models",
     "Binary": "schema",
@@ -18,6 +19,7 @@ _HOME = {
     "BudgetExceeded": "errors",
     "Categorical": "schema",
     "Composed": "guarantee",
+    "ConjugateProfile": "guarantee",
     "Count": "schema",
     "Dataset": "sources",
     "DirichletCategorical": "models",
@@ -38,10 +40,13 @@ _HOME = {
     "Record": "schema",
     "Release": "release",
     "ReleaseError": "errors",
+    "RenyiDP": "guarantee",
     "Repeated": "guarantee",
     "Schema": "schema",
     "SchemaError": "errors",
+    "Within": "guarantee",
     "ZCDP": "guarantee",
+    "audit": "audit",
     "load": "release",
     "open": "sources",
     "plan": "pipeline",
@@ -49,7 +54,7 @@ _HOME = {
     "simulate": "pipeline",
 }
 
-__all__ = [  # noqa: PLE0604 - the table above is the list
+__all__ = [
     *sorted(_HOME)
 ]
 
@@ -68,7 +73,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """Keeps verbs callable: importing the submodule `discreet.release` must not hide the function `discreet.release`."""
+    """Keeps verbs callable: importing the submodule `discreet.release` must not hide the function of that name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _HOME and isinstance(value, ModuleType)):

@@ -13,7 +13,7 @@ A row that `missing="exclude"` removes contributes nothing, which is one more va
 the first two lines as they are and widens the third to contain 0.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from discreet.errors import QueryError
@@ -78,10 +78,7 @@ class Sum:
         declared = schema.column(column)
         if not isinstance(declared, Bounded | Count):
             raise QueryError(f"Sum.column must be bounded or count, got {column!r}, a {type(declared).__name__}")
-        low, high = declared.steps(declared.lower), declared.steps(declared.upper)
-        if declared.missing == "exclude":  # an excluded row contributes 0
-            low, high = min(low, 0), max(high, 0)
-        return cls(name, column, low, high)
+        return cls(name, column, declared.steps(declared.lower), declared.steps(declared.upper))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -125,6 +122,16 @@ class Statistics:
     schema: Schema
     statistics: tuple[Statistic, ...]
     family: Dirichlet | None = None
+
+    def __post_init__(self) -> None:
+        if self.excludes:  # a row that any of the columns excludes adds 0 to every sum
+            widened = (
+                replace(statistic, low=min(statistic.low, 0), high=max(statistic.high, 0))
+                if isinstance(statistic, Sum)
+                else statistic
+                for statistic in self.statistics
+            )
+            object.__setattr__(self, "statistics", tuple(widened))
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -42,6 +42,8 @@ class Categorical:
         if not all(isinstance(level, str | int) and not isinstance(level, bool) for level in values):
             raise SchemaError(f"Categorical.levels must be texts or whole numbers, got {values!r}")
         texts = tuple(str(level) for level in values)
+        if any(0xD800 <= ord(letter) <= 0xDFFF for text in texts for letter in text):
+            raise SchemaError("Categorical.levels must be texts that UTF-8 can write, got half a surrogate pair")
         if len(texts) < 2 or len(set(texts)) != len(texts):
             raise SchemaError(f"Categorical.levels must be at least two different levels, got {list(texts)!r}")
         chosen = None if missing is None else str(missing)

@@ -18,6 +18,11 @@ EXAMPLES: list[Guarantee] = [
     dc.ApproxDP(0.7, 1e-5),
     dc.Repeated(dc.BoundedRange(0.05), 400),
     dc.Composed((dc.PureDP(0.1), dc.ZCDP(0.02), dc.Repeated(dc.GaussianDP(0.1), 3))),
+    dc.RenyiDP("dirichlet", {"prior": (6.0, 12.0), "n": 100}),
+    dc.RenyiDP("gaussian-mean", {"n": 50, "variance": 2.0, "prior_variance": 1.0, "clip": 1.5}),
+    dc.ConjugateProfile("dirichlet", {"prior": (12.0, 6.0), "n": 100, "scale": 0.4}),
+    dc.AllOf((dc.BoundedRange(1.0), dc.GaussianDP(0.4))),
+    dc.Within(dc.GaussianDP(0.3), 1e-12),
 ]
 
 
@@ -81,7 +86,12 @@ def test_bounded_range_curve_dominates_every_two_point_pair(level: float) -> Non
 def test_laplace_profile_is_below_the_pure_profile() -> None:
     """Quadrature of an actual mechanism: Laplace noise of scale 1/eps on a shift of one."""
     for epsilon in (0.2, 0.7):
-        exact = quad(lambda x, e=epsilon: max(0.5 * math.exp(-abs(x)) - math.exp(e) * 0.5 * math.exp(-abs(x - 1)), 0), -40, 40, points=[0, 1])[0]
+        exact = quad(
+            lambda x, e=epsilon: max(0.5 * math.exp(-abs(x)) - math.exp(e) * 0.5 * math.exp(-abs(x - 1)), 0),
+            -40,
+            40,
+            points=[0, 1],
+        )[0]
         assert exact <= dc.PureDP(1).delta(epsilon)
 
 

@@ -98,7 +98,9 @@ def test_laplace_scales_meet_epsilon_in_exact_rationals(epsilon: float, split: d
 def test_gaussian_scales_meet_rho_in_exact_rationals(rho: float, split: dict[str, float] | None) -> None:
     query = dc.NaiveBayes("ward", ("smoker", "sex")).query(schema_for("replace-one"))
     laws = dc.NoisyStatistics(rho=rho, split=split).laws(query)
-    loss = sum(Fraction(2) / (2 * Fraction(law.sigma) ** 2) for law in laws.values() if isinstance(law, DiscreteGaussian))
+    loss = sum(
+        Fraction(2) / (2 * Fraction(law.sigma) ** 2) for law in laws.values() if isinstance(law, DiscreteGaussian)
+    )
     assert loss <= Fraction(repr(rho))
     assert loss >= Fraction(repr(rho)) * (1 - Fraction(1, 10**12))
 

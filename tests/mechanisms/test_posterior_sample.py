@@ -25,7 +25,9 @@ def draws(model, schema: dc.Schema, counts: list[int], mechanism: dc.PosteriorSa
     return next(iter(value.values()))
 
 
-@pytest.mark.parametrize(("truncation", "epsilon", "temperature"), [(0.2, 1.0, 2.77258872224), (0.05, 0.1, 58.8887795833)])
+@pytest.mark.parametrize(
+    ("truncation", "epsilon", "temperature"), [(0.2, 1.0, 2.77258872224), (0.05, 0.1, 58.8887795833)]
+)
 def test_temperatures_of_the_notes(truncation: float, epsilon: float, temperature: float) -> None:
     """seeds.md F-OPS."""
     mechanism = dc.PosteriorSample(epsilon=epsilon, truncation=truncation)
@@ -99,7 +101,9 @@ def sequential(alpha: np.ndarray, a0: float, size: int, rng: np.random.Generator
     for k in range(2):
         rest = alpha[k + 1 :].sum()
         low, high = a0 / left, 1 - a0 * (2 - k) / left
-        u = beta.cdf(low, alpha[k], rest) + rng.random(size) * (beta.cdf(high, alpha[k], rest) - beta.cdf(low, alpha[k], rest))
+        u = beta.cdf(low, alpha[k], rest) + rng.random(size) * (
+            beta.cdf(high, alpha[k], rest) - beta.cdf(low, alpha[k], rest)
+        )
         columns.append(left * beta.ppf(u, alpha[k], rest))
         left = left - columns[-1]
     return np.column_stack([*columns, left])

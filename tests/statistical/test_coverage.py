@@ -33,16 +33,18 @@ def report(epsilon: float, n: int, runs: int) -> float:
     aware = coverage(one, BINARY, mechanism, n, runs, "noise-aware")
     plug_in = coverage(one, BINARY, mechanism, n, runs, "plug-in")
     foulds = coverage(two, TWO_COUNTS, mechanism, n, runs, "plug-in")
-    print(f"epsilon {epsilon:<4} n {n:<5} noise-aware {aware:.3f}  plug-in {plug_in:.3f}  plug-in of two counts {foulds:.3f}")
+    print(
+        f"epsilon {epsilon:<4} n {n:<5} noise-aware {aware:.3f}  plug-in {plug_in:.3f}  plug-in of two counts {foulds:.3f}"
+    )
     return aware
 
 
 @pytest.mark.parametrize(("epsilon", "n"), CELLS)
 def test_noise_aware_intervals_cover(epsilon: float, n: int) -> None:
     runs = 2000
-    assert abs(coverage(dc.BetaBernoulli("x"), BINARY, dc.NoisyStatistics(epsilon=epsilon), n, runs, "noise-aware") - 0.9) < (
-        4.2 * math.sqrt(0.09 / runs)
-    )
+    assert abs(
+        coverage(dc.BetaBernoulli("x"), BINARY, dc.NoisyStatistics(epsilon=epsilon), n, runs, "noise-aware") - 0.9
+    ) < (4.2 * math.sqrt(0.09 / runs))
 
 
 def test_the_plug_in_posterior_is_caught_and_matches_the_notes() -> None:

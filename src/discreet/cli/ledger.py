@@ -86,8 +86,6 @@ def show(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
         ]
         terminal.emit({**balance.balance(found), "head": found.head(), "entries": listed})
         return
-    from rich.table import Table
-
     screen = terminal.console()
     lines = [
         ("budget", f"{found.budget}, {found.filter.name} filter"),
@@ -98,17 +96,12 @@ def show(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
     terminal.facts(screen, str(path), lines)
     if not entries:
         return
-    table = Table("entry", "dataset", "model", "mechanism", "label", f"{found.filter.unit} spent", "status")
+    table = terminal.table(["entry", "dataset", "model", "mechanism", "status"], [found.filter.unit])
     for entry in entries:
-        recipe, paid = entry.recipe, f"{entry.spend:.4g}"
-        model, mechanism = (recipe.get(key, {}) for key in ("model", "mechanism"))
-        names = (
-            recipe.get("dataset", ""),
-            model.get("kind", ""),
-            mechanism.get("kind", ""),
-            mechanism.get("label", ""),
-        )
-        table.add_row(entry.id[:8], *(str(name) for name in names), paid, entry.status)
+        model, mechanism = (entry.recipe.get(key, {}) for key in ("model", "mechanism"))
+        label = f" {mechanism['label']!r}" if mechanism.get("label") else ""
+        asked = (entry.recipe.get("dataset", ""), model.get("kind", ""), f"{mechanism.get('kind', '')}{label}")
+        table.add_row(entry.id[:7], *map(str, asked), entry.status, f"{float(entry.spend):.4g}")
     screen.print(table)
 
 

@@ -1,5 +1,75 @@
-"""placeholder"""
+"""`discreet posterior`: read a release as a posterior. Free: nothing is read but the release."""
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import terminal
+from discreet.cli.estimates import estimates
+from discreet.errors import QueryError
+
+__all__ = ["posterior"]
 
 
-def posterior() -> None:
-    """Posterior."""
+def posterior(
+    file: Annotated[Path, typer.Argument(metavar="RELEASE", help="A saved release, JSON.", show_default=False)],
+    plug_in: Annotated[
+        bool, typer.Option("--plug-in", help="Pretend that the noisy statistics are exact: over-confident.")
+    ] = False,
+    prior: Annotated[str | None, typer.Option(help="Another public prior, e.g. 2,5, at no cost.")] = None,
+    level: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.9,
+    as_json: terminal.AsJson = False,
+) -> None:
+    """Read a release as a posterior, free.
+
+    Means and intervals take the privacy noise into account, and cover what they say.
+
+    \b
+    Example:
+      discreet posterior smoking.release.json
+      discreet posterior smoking.release.json --prior 2,5 --level 0.95 --json
+    """  # noqa: D301
+    from discreet.mechanisms import PosteriorSample
+    from discreet.release import load
+
+    if not 0 < level < 1:
+        raise QueryError(f"Posterior.interval level must be a number above 0 and below 1, got {level!r}")
+    release = load(file)
+    read = release.posterior("plug-in" if plug_in else "noise-aware", prior=_prior(prior))
+    rows = estimates(release.query, read, level)
+    drawn = isinstance(release.mechanism, PosteriorSample)
+    kind = "draws" if drawn else "plug-in" if plug_in else "noise-aware"
+    if as_json:
+        body = {"release": str(file), "kind": kind, "level": level, "guarantee": release.guarantee.to_json()}
+        terminal.emit({**body, "words": str(release.guarantee), "parameters": [row.to_json() for row in rows]})
+        return
+    screen = terminal.console()
+    lines = [("model", repr(release.model)), ("guarantee", str(release.guarantee)), ("posterior", KINDS[kind])]
+    terminal.facts(screen, str(file), lines)
+    table = terminal.table(["parameter"], ["mean", *([] if drawn else [f"{level:.4g} interval"])])
+    for row in rows:
+        table.add_row(row.parameter, f"{row.mean:.4f}", *([] if drawn else [row.interval]))
+    screen.print(table)
+
+
+KINDS = {
+    "noise-aware": "noise-aware: the privacy noise is part of the model, and the intervals cover what they say",
+    "plug-in": "plug-in: the noisy statistics are taken as exact, and the intervals are too narrow",
+    "draws": "private draws of a tempered posterior, wider than the posterior itself; the mean is theirs, and an "
+    "interval around them would not cover what it says",
+}
+
+
+def _prior(text: str | None) -> float | tuple[float, ...] | None:
+    """One number, or several with commas between them."""
+    if text is None:
+        return None
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        numbers = (math.nan,)
+    if not all(math.isfinite(number) for number in numbers):
+        raise QueryError(f"Release.posterior prior must be numbers with commas between them, got {text!r}")
+    return numbers[0] if len(numbers) == 1 else numbers

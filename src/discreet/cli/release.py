@@ -23,8 +23,8 @@ __all__ = ["release"]
 
 HOW = {
     None: "paid now",
-    "reserved": "already paid by a run that did not finish",
-    "settled": "already paid, the stored release is written again",
+    "reserved": "paid by a run that stopped",
+    "settled": "paid before",
 }
 
 

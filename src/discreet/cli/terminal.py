@@ -14,8 +14,9 @@ from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-__all__ = ["AsJson", "Incomplete", "StudyFile", "console", "emit", "facts", "report"]
+__all__ = ["AsJson", "Incomplete", "StudyFile", "console", "emit", "facts", "report", "table"]
 
 PACKAGE = Path(__file__).parents[1]
 INDENT = 13
@@ -33,11 +34,11 @@ class Incomplete(DiscreetError):
         self.done = done
 
 
-def console() -> "Console":
+def console(*, quiet: bool = False) -> "Console":
     """Standard output; names and levels are printed as they are, never read as markup."""
     from rich.console import Console
 
-    return Console(markup=False, emoji=False, highlight=False)
+    return Console(markup=False, emoji=False, highlight=False, quiet=quiet)
 
 
 def emit(document: Mapping[str, Any]) -> None:
@@ -56,6 +57,19 @@ def facts(screen: "Console", title: str, lines: Iterable[tuple[str, str]]) -> No
             head = f"  {label if number == 0 else ''}".ljust(INDENT)
             screen.print(Text.assemble((head, "dim"), part), soft_wrap=True)
     screen.print()
+
+
+def table(words: Iterable[str], numbers: Iterable[str] = ()) -> "Table":
+    """An empty table: first columns of words, which fold where space is short, then of numbers, which do not."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    made = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for name in words:
+        made.add_column(name, overflow="fold")
+    for name in numbers:
+        made.add_column(name, justify="right", no_wrap=True)
+    return made
 
 
 def report(problem: BaseException, *, as_json: bool) -> int:

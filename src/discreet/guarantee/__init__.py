@@ -9,29 +9,48 @@ from typing import Any
 from discreet.errors import GuaranteeError
 from discreet.guarantee.basis import Basis, Guarantee
 from discreet.guarantee.budget import Budget
+from discreet.guarantee.certificates import AllOf, Within
+from discreet.guarantee.conjugate import ConjugateProfile, RenyiDP
 from discreet.guarantee.leaves import ZCDP, ApproxDP, BoundedRange, GaussianDP, Leaf, PureDP
 from discreet.guarantee.nodes import Composed, Node, Repeated, terms
 
 __all__ = [
     "GUARANTEES",
     "ZCDP",
+    "AllOf",
     "ApproxDP",
     "Basis",
     "BoundedRange",
     "Budget",
     "Composed",
+    "ConjugateProfile",
     "GaussianDP",
     "Guarantee",
     "Leaf",
     "Node",
     "PureDP",
+    "RenyiDP",
     "Repeated",
+    "Within",
     "from_json",
     "terms",
 ]
 
 GUARANTEES: dict[str, type[Guarantee]] = {
-    cls.kind: cls for cls in (ApproxDP, BoundedRange, Composed, GaussianDP, PureDP, Repeated, ZCDP)
+    cls.kind: cls
+    for cls in (
+        AllOf,
+        ApproxDP,
+        BoundedRange,
+        Composed,
+        ConjugateProfile,
+        GaussianDP,
+        PureDP,
+        RenyiDP,
+        Repeated,
+        Within,
+        ZCDP,
+    )
 }
 
 
@@ -44,10 +63,12 @@ def from_json(body: Mapping[str, Any]) -> Guarantee:
             f"Guarantee.kind must be one of {sorted(GUARANTEES)} in a known version, got {kind!r} {version!r}"
         )
     try:
-        if kind == "Composed":
-            return Composed(tuple(from_json(part) for part in fields.pop("parts")), **fields)
-        if kind == "Repeated":
-            return Repeated(from_json(fields.pop("part")), **fields)
-        return GUARANTEES[kind](basis=Basis(**fields.pop("basis")), **fields)  # type: ignore[call-arg]
+        if "parts" in fields:
+            fields["parts"] = tuple(from_json(part) for part in fields["parts"])
+        if "part" in fields:
+            fields["part"] = from_json(fields["part"])
+        if "basis" in fields:
+            fields["basis"] = Basis(**fields["basis"])
+        return GUARANTEES[kind](**fields)
     except (TypeError, KeyError, AttributeError):
         raise GuaranteeError(f"Guarantee.{kind} must have exactly its own fields, got {sorted(body)}") from None

@@ -55,7 +55,7 @@ class Guarantee(ABC):
         """The Renyi divergence of `order` > 1 this guarantee certifies (inf if none)."""
 
     @abstractmethod
-    def parameters(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """The numbers (or parts) that define it, by name."""
 
     @abstractmethod
@@ -73,7 +73,7 @@ class Guarantee(ABC):
         return self.basis.unit
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
+        inside = ", ".join(f"{name}={value!r}" for name, value in self.arguments().items())
         return f"{type(self).__name__}({inside})"
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class Guarantee(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """Kind, version and parameters; `discreet.guarantee.from_json` reads it back."""
-        return {"kind": self.kind, "version": self.version, **self.parameters(), "basis": self.basis.to_json()}
+        return {"kind": self.kind, "version": self.version, **self.arguments(), "basis": self.basis.to_json()}
 
 
 def positive(field_name: str, value: object, *, below: float = math.inf) -> float:

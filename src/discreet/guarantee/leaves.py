@@ -1,7 +1,7 @@
 """The leaves: one notion each, with its exact profile and Renyi curve.
 
 `PureDP(0.5).epsilon(0.0)` is 0.5: the number that defines a leaf is read back through the same three methods that
-every guarantee has, or by name from `parameters()`.
+every guarantee has, or by name from `arguments()`.
 """
 
 import math
@@ -28,7 +28,7 @@ class Leaf(Guarantee):
         """Relation, unit, theorem and sampler."""
         return self._basis
 
-    def parameters(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """The number that defines it."""
         return {self.symbol: self.level}
 
@@ -167,7 +167,7 @@ class ApproxDP(Leaf):
         self._store(epsilon, basis)
         object.__setattr__(self, "slack", positive("ApproxDP.delta", delta, below=1.0))
 
-    def parameters(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """Both numbers."""
         return {"epsilon": self.level, "delta": self.slack}
 

@@ -7,12 +7,15 @@ as it goes is decided by a filter (`discreet.accounting.filters`).
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
-from discreet.accounting import conversions
+from discreet.accounting import conversions, profiles
+from discreet.accounting.loss_distribution import LossDistribution
 from discreet.errors import GuaranteeError
 from discreet.guarantee.basis import Basis, Guarantee
-from discreet.guarantee.leaves import ApproxDP, GaussianDP
+from discreet.guarantee.certificates import Within, within_epsilon
+from discreet.guarantee.leaves import ApproxDP, GaussianDP, PureDP
 
 __all__ = ["Composed", "Node", "Repeated"]
 
@@ -32,15 +35,27 @@ class Node(Guarantee):
         return math.fsum(count * leaf.renyi(order) for leaf, count in self.terms().items())
 
     def epsilon(self, delta: float) -> float:
-        """The smallest of the valid routes; (epsilon, delta) parts add on their own (basic composition)."""
-        fixed = slack = 0.0
+        """The smallest of the valid routes.
+
+        (epsilon, delta) parts add on their own (basic composition). Samplers within tv_i of ideal laws are together
+        within the sum of the tv_i of the composed ideal law, for every dataset.
+        """
+        fixed = slack = tv = 0.0
         rest: Terms = {}
         for leaf, count in self.terms().items():
             if isinstance(leaf, ApproxDP):
                 fixed, slack = fixed + count * leaf.level, slack + count * leaf.slack
+            elif isinstance(leaf, Within):
+                tv += count * leaf.tv
+                _add(rest, terms(leaf.part), count)
             else:
-                rest[leaf] = count
-        return math.inf if delta < slack else fixed + _compose(rest, delta - slack)
+                _add(rest, {leaf: 1}, count)
+        if delta < slack:
+            return math.inf
+        if tv > 0:
+            ideal = Composed(tuple(Repeated(leaf, count) for leaf, count in rest.items()))
+            return fixed + within_epsilon(ideal, tv, delta - slack)
+        return fixed + _compose(rest, delta - slack)
 
     def delta(self, epsilon: float) -> float:
         """The smallest delta at which `epsilon(delta)` is within `epsilon`, rounded up."""
@@ -80,7 +95,7 @@ class Composed(Node):
         first = self.parts[0].basis
         return Basis(first.relation, first.unit, "composition", "as each part names it")
 
-    def parameters(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """The parts."""
         return {"parts": self.parts}
 
@@ -88,8 +103,7 @@ class Composed(Node):
         """Every leaf with its number of occurrences."""
         total: Terms = {}
         for part in self.parts:
-            for leaf, count in terms(part).items():
-                total[leaf] = total.get(leaf, 0) + count
+            _add(total, terms(part), 1)
         return total
 
     def to_json(self) -> dict[str, Any]:
@@ -114,7 +128,7 @@ class Repeated(Node):
         """The basis of the repeated part."""
         return self.part.basis
 
-    def parameters(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """The part and its multiplicity."""
         return {"part": self.part, "times": self.times}
 
@@ -132,8 +146,13 @@ def terms(guarantee: Guarantee) -> Terms:
     return guarantee.terms() if isinstance(guarantee, Node) else {guarantee: 1}
 
 
+def _add(total: Terms, more: Terms, times: int) -> None:
+    for leaf, count in more.items():
+        total[leaf] = total.get(leaf, 0) + times * count
+
+
 def _compose(leaves: Terms, delta: float) -> float:
-    """Epsilon of leaves that have profiles: exact for Gaussians, else the better of basic and Renyi composition."""
+    """Epsilon of leaves that have profiles: exact for Gaussians and equal pure parts, else the best valid route."""
     if not leaves:
         return 0.0
     if all(isinstance(leaf, GaussianDP) for leaf in leaves):
@@ -145,4 +164,22 @@ def _compose(leaves: Terms, delta: float) -> float:
     if delta <= 0:
         return basic
     renyi = conversions.renyi_epsilon(lambda a: math.fsum(c * leaf.renyi(a) for leaf, c in leaves.items()), delta)
-    return min(basic, renyi)
+    if not all(isinstance(leaf, PureDP | GaussianDP) for leaf in leaves):
+        return min(basic, renyi)  # zCDP, Renyi curves and bounded range have no single dominating pair
+    return min(basic, renyi, _exact(leaves, delta))
+
+
+def _exact(leaves: Terms, delta: float) -> float:
+    """Composition of the dominating pairs: two points for pure DP, two normals for Gaussian DP."""
+    kinds = list(leaves.items())
+    if len(kinds) == 1 and isinstance(kinds[0][0], PureDP):
+        return profiles.composed_pure_epsilon(kinds[0][0].level, kinds[0][1], delta)
+    mu = math.sqrt(math.fsum(count * leaf.renyi(2.0) for leaf, count in kinds if isinstance(leaf, GaussianDP)))
+    pure = [(leaf.level, count) for leaf, count in kinds if isinstance(leaf, PureDP)]
+    # a window that holds the whole support; rounding up to the grid only makes the answer larger
+    support = math.fsum(count * level for level, count in pure) + mu**2 / 2 + 12 * mu
+    grid = support / 2**18
+    parts = [LossDistribution.pure(level, grid=grid).self_compose(count) for level, count in pure]
+    if mu > 0:
+        parts.append(LossDistribution.gaussian(mu, grid=grid))
+    return reduce(lambda one, two: one.compose(two), parts).epsilon(delta)

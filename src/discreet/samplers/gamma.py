@@ -53,7 +53,13 @@ def _stirling_error(z: Array) -> Array:
 
     inverse = 1.0 / np.maximum(z, 16.0)
     square = inverse * inverse
-    series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
-    small = np.minimum(z, 16.0)
-    direct = gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * np.log(2 * np.pi)
-    return np.asarray(np.where(z < 16.0, direct, series))
+    error = np.asarray(
+        inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
+    )
+    below = z < 16.0
+    if below.any():
+        small = z[below] if z.ndim else z
+        direct = gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * np.log(2 * np.pi)
+        error = np.where(below, 0.0, error)
+        error[below] = direct
+    return error

@@ -16,26 +16,24 @@ __all__ = ["CodedRows"]
 
 @dataclass(frozen=True, eq=False)
 class CodedRows:
-    """`n` rows in memory: codes of levels (-1: a bad cell that excludes its row) and whole grid steps of numbers."""
+    """Rows in memory: codes of levels (-1: a bad cell that excludes its row) and whole grid steps of numbers."""
 
     columns: Mapping[str, NDArray[np.int64]] = field(repr=False)
-    n: int
 
     def __post_init__(self) -> None:
         arrays = {name: np.asarray(values, dtype=np.int64) for name, values in self.columns.items()}
-        for name, values in arrays.items():
-            if values.shape != (self.n,):
-                raise QueryError(f"CodedRows.columns[{name!r}] must be {self.n} integers, got shape {values.shape}")
+        if len({values.shape for values in arrays.values()}) != 1:
+            raise QueryError(f"CodedRows.columns must be columns of one length, got {sorted(arrays)}")
         object.__setattr__(self, "columns", arrays)
 
     def count(self) -> int:
         """The number of rows."""
-        return self.n
+        return int(next(iter(self.columns.values())).size)
 
     def statistics(self, query: Statistics) -> dict[str, IntegerArray]:
         """Every statistic of the query, exactly."""
         levels = [name for name in query.columns if isinstance(query.schema.column(name), Binary | Categorical)]
-        used = np.ones(self.n, dtype=bool)
+        used = np.ones(self.count(), dtype=bool)
         for name in levels:
             used &= self.columns[name] >= 0
         answers: dict[str, IntegerArray] = {}

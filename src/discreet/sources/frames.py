@@ -89,7 +89,7 @@ def _series(name: str, rows: Any, truth: tuple[str, str]) -> Any:
     if kind == np.dtype(object) or isinstance(kind, pd.StringDtype):
         return _objects(rows, truth)
     if isinstance(kind, np.dtype) and kind.kind in "iuf":
-        return pa.array(rows.to_numpy(dtype=np.float64))
+        return pa.array(rows.to_numpy(dtype=np.float64, copy=True))
     if kind.kind in "biuf" and not isinstance(
         kind, pd.SparseDtype
     ):  # booleans, and numbers with their own missing cell

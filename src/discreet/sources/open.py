@@ -9,7 +9,7 @@ from collections.abc import Callable
 from glob import glob
 from typing import Any, TypeVar
 
-from discreet.errors import DiscreetError, SchemaError
+from discreet.errors import SchemaError
 from discreet.schema import Schema
 from discreet.sources.csv import csv_files
 from discreet.sources.dataset import Dataset, Source
@@ -64,11 +64,11 @@ def _files(typed: str, schema: Schema) -> Source:
 
 
 def _or_refuse(read: Callable[[], T]) -> T:
-    """The result of reading; an exception that is not ours is replaced, outside of its handler, by a constant one."""
+    """The result of reading, or a refusal raised anew, so that no reader's exception, frame or variable hangs on it."""
     try:
         return read()
-    except DiscreetError:
-        raise
-    except Exception:  # noqa: S110  # its text may quote rows: nothing of it may be kept or attached
-        pass
-    raise SchemaError("open.source must be a readable CSV or Parquet file or frame; this one could not be read")
+    except SchemaError as error:
+        refusal = str(error)
+    except Exception:
+        refusal = "open.source must be a readable CSV or Parquet file or frame; this one could not be read"
+    raise SchemaError(refusal)

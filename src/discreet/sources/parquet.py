@@ -72,14 +72,22 @@ class RepairedParquet:
 
 def parquet_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[tuple[Origin, ...], dict[str, Cell]]:
     """The files, each of which must hold every declared column, and how they hold it together."""
-    with connect(ParquetFiles(paths).files) as connection:
-        kinds: dict[str, str] = {}
-        for part in (*((path,) for path in paths), paths):
-            relation = _relation(connection, part)
-            kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
-            require_columns(columns, list(kinds))
+    from pyarrow.parquet import read_schema
+
+    for path in paths:
+        held = read_schema(path).names
+        require_columns(columns, held)
+        # DuckDB renames a column whose name differs from another's only in case
+        require_columns([name.lower() for name in columns], [name.lower() for name in held])
+    kinds = _kinds(paths)
     cells = {name: Cell(name, _storage(name, kinds[name])) for name in columns}
     return (ParquetFiles(paths), RepairedParquet(paths, tuple(columns))), cells
+
+
+def _kinds(paths: tuple[str, ...]) -> dict[str, str]:
+    with connect(ParquetFiles(paths).files) as connection:
+        relation = _relation(connection, paths)
+        return dict(zip(relation.columns, map(str, relation.types), strict=True))
 
 
 def _relation(connection: Any, paths: Sequence[str]) -> Any:

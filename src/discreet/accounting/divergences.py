@@ -1,0 +1,214 @@
+"""Renyi divergence inside conjugate families, its worst neighbours, and the sampling laws that stay below a bound.
+
+A draw from Dirichlet(prior / shrink + scale · counts) has, at order a, the divergence
+
+    D(P || Q) = [C(a p + (1 - a) q) - a C(p)] / (a - 1) + C(q),     C(p) = sum log Γ(p_i) - log Γ(sum p_i)
+
+infinite where the first argument has an entry ≤ 0  [Geumlek, Song, Chaudhuri 2017, Observation 3]. Neighbours
+replace one of n public records: P = base + r e_i, Q = base + r e_j, r = scale. The divergence is then f(Q_i) + g(P_j),
+
+    f(x) = [log Γ(x + ar) - a log Γ(x + r)] / (a - 1) + log Γ(x)
+    g(x) = [log Γ(x - (a-1)r) - a log Γ(x)] / (a - 1) + log Γ(x + r)
+
+both decreasing because the digamma function is concave. With three or more levels the n - 1 other records may all sit
+in a third one, so the supremum is at the two smallest prior entries; with two levels they must add to one of the two.
+Statistics with real values in [0, 1] have the same supremum, because D is convex in the difference of parameters.
+
+`scale` below 1 is diffused sampling, `shrink` below 1 concentrated sampling; both inverses return their safe end.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.accounting.conversions import solve_decreasing
+from discreet.errors import GuaranteeError
+
+__all__ = [
+    "concentrated_shrink",
+    "conservative_diffused_scale",
+    "diffused_scale",
+    "dirichlet_divergence",
+    "dirichlet_renyi",
+    "entropy_excess",
+    "gaussian_mean_mu",
+    "gaussian_mean_renyi",
+    "largest_order",
+    "log_gamma_step",
+    "stirling_error",
+]
+
+Array = NDArray[np.float64]
+
+# Renyi divergence does not decrease with the order: the limit at order 1 is bounded by the value just above it.
+SMALLEST_ORDER = 1 + 1e-6
+
+
+def dirichlet_divergence(p: ArrayLike, q: ArrayLike, order: float) -> float:
+    """D(Dirichlet(p) || Dirichlet(q)) at any order from 1 on; infinite where the mixture is not normalisable."""
+    top, bottom = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
+    if top.shape != bottom.shape or not (np.all(top > 0) and np.all(bottom > 0)):
+        raise GuaranteeError(f"dirichlet_divergence.p and q must be positive and of one length, got {p!r} and {q!r}")
+    entries = _entry_divergence(top, top - bottom, _order(order)).sum()
+    if not np.isfinite(entries):
+        return math.inf
+    total = _entry_divergence(top.sum(), (top - bottom).sum(), _order(order))
+    return max(float(entries - total), 0.0)
+
+
+def dirichlet_renyi(prior: Sequence[float], n: int, order: float, *, scale: float = 1.0, shrink: float = 1.0) -> float:
+    """Largest divergence at `order` of one draw over all neighbouring datasets of n records; often infinite."""
+    entries = _entries(prior, n, scale, shrink)
+    if n == 0:
+        return 0.0
+    first, second = entries[:2]
+    rest = scale * (n - 1) if len(entries) == 2 else 0.0
+    # (Q_i, P_j): what the two levels that differ hold besides the record that moves
+    q_entry = np.array([first + rest, first, second + rest, second])
+    p_entry = np.array([second, second + rest, first, first + rest])
+    a = _order(order)
+    divergence = _entry_divergence(q_entry + scale, np.full(4, scale), a) + _entry_divergence(
+        p_entry, np.full(4, -scale), a
+    )
+    return max(float(divergence.max()), 0.0)
+
+
+def largest_order(prior: Sequence[float], *, scale: float = 1.0, shrink: float = 1.0) -> float:
+    """The order 1 + min prior / (scale · shrink) from which on the divergence is infinite  [G, Thm A.10]."""
+    return 1.0 + _entries(prior, 1, scale, shrink)[0] / scale
+
+
+def diffused_scale(prior: Sequence[float], n: int, order: float, epsilon: float) -> float:
+    """The largest scale in (0, 1] whose draw stays within epsilon at `order`, rounded down  [G, Algorithm 2].
+
+    As epsilon grows it saturates at min(1, min prior / (order - 1)), where the divergence becomes infinite.
+    """
+    return _largest_fraction(lambda r: dirichlet_renyi(prior, n, order, scale=r), epsilon)
+
+
+def concentrated_shrink(prior: Sequence[float], n: int, order: float, epsilon: float) -> float:
+    """The largest shrink in (0, 1] whose draw stays within epsilon at `order`, rounded down  [G, Algorithm 3].
+
+    It divides the prior: 1 leaves it, smaller values concentrate it. It saturates where `diffused_scale` does.
+    """
+    return _largest_fraction(lambda m: dirichlet_renyi(prior, n, order, shrink=m), epsilon)
+
+
+def conservative_diffused_scale(prior: Sequence[float], order: float, epsilon: float) -> float:
+    """The scale from the curvature bound a r² H(r) / 2 ≤ epsilon, for any n: safe, and below `diffused_scale`.
+
+    H(r) = ψ'(x - r(a-1)) + ψ'(y - r(a-1)), x and y the two smallest prior entries  [G, Thm A.11 with its factor 1/2].
+    """
+    first, second = _entries(prior, 1, 1.0, 1.0)[:2]
+
+    def bound(scale: float) -> float:
+        from scipy.special import polygamma
+
+        reach = scale * (order - 1)
+        if reach >= first:
+            return math.inf
+        return order * scale**2 / 2 * float(polygamma(1, first - reach) + polygamma(1, second - reach))
+
+    return _largest_fraction(bound, epsilon)
+
+
+def gaussian_mean_mu(n: int, variance: float, prior_variance: float, clip: float) -> float:
+    """Gaussian DP of one draw of a mean with known variance; records clipped to [-clip, clip] differ by 2 clip."""
+    if not (n >= 0 and variance > 0 and prior_variance > 0 and clip > 0):
+        given = (n, variance, prior_variance, clip)
+        raise GuaranteeError(f"gaussian_mean_mu must have n ≥ 0 and positive variances and clip, got {given!r}")
+    return 2 * clip / variance / math.sqrt(n / variance + 1 / prior_variance)
+
+
+def gaussian_mean_renyi(n: int, order: float, *, variance: float, prior_variance: float, clip: float) -> float:
+    """Its Renyi curve, a mu² / 2  [G, A.6.2 with the difference 2 clip]."""
+    return order * gaussian_mean_mu(n, variance, prior_variance, clip) ** 2 / 2
+
+
+def log_gamma_step(z: ArrayLike, step: ArrayLike) -> Array:
+    """The difference log Γ(z + step) - log Γ(z) for positive arguments, without subtracting two large numbers."""
+    base, gap = np.asarray(z, dtype=float), np.asarray(step, dtype=float)
+    top = base + gap
+    leading = gap * np.log(base) + (top - 0.5) * np.log1p(gap / base) - gap
+    return np.asarray(leading + stirling_error(top) - stirling_error(base))
+
+
+def stirling_error(z: ArrayLike) -> Array:
+    """The rest log Γ(z) - (z - 1/2) log z + z - log(2π)/2: from 16 on its series, whose next term is below 1e-16."""
+    from scipy.special import gammaln
+
+    argument = np.asarray(z, dtype=float)
+    inverse = 1.0 / np.maximum(argument, 16.0)
+    square = inverse * inverse
+    series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
+    small = np.minimum(argument, 16.0)
+    direct = gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * math.log(2 * math.pi)
+    return np.asarray(np.where(argument < 16.0, direct, series))
+
+
+def entropy_excess(u: ArrayLike) -> Array:
+    """(1 + u) log(1 + u) - u for u > -1, keeping its digits around 0, where it is u²/2."""
+    argument = np.asarray(u, dtype=float)
+    near = np.abs(argument) < 0.1
+    small, large = np.where(near, argument, 0.0), np.where(near, 1.0, argument)
+    return np.asarray(
+        np.where(near, (1 + small) * _log_excess(small) + small**2, (1 + large) * np.log1p(large) - large)
+    )
+
+
+def _log_excess(u: Array) -> Array:
+    """The difference log(1 + u) - u for u > -1, keeping its digits around 0, where it is -u²/2."""
+    near = np.abs(u) < 0.1
+    # log(1 + u) = 2 artanh(s), s = u / (2 + u), and 2s - u = -s u; the series of artanh stops below 1e-17
+    s = np.where(near, u, 0.0) / (2 + u)
+    w = s * s
+    artanh_excess = s * w * (1 / 3 + w * (1 / 5 + w * (1 / 7 + w * (1 / 9 + w * (1 / 11 + w / 13)))))
+    return np.asarray(np.where(near, 2 * artanh_excess - s * u, np.log1p(u) - u))
+
+
+def _entry_divergence(p: ArrayLike, difference: ArrayLike, order: float) -> Array:
+    """[L(p + (a-1)d) - L(p)] / (a-1) - [L(p) - L(p - d)], L = log Γ, d = difference: one entry's share.
+
+    It is of size a d² / 2p while each log Γ is of size p log p, so everything linear in d is cancelled on paper:
+    L(p) = L(p + 16) - sum log(p + j), and Stirling's series, exact to double precision, gives L from 16 on.
+    """
+    p, d = np.asarray(p, dtype=float), np.asarray(difference, dtype=float)
+    finite = p + (order - 1) * d > 0
+    ahead, behind = np.where(finite, (order - 1) * d, 0.0), -d
+    value = _beyond_linear(p, ahead) / (order - 1) + _beyond_linear(p, behind)
+    return np.asarray(np.where(finite, value, np.inf))
+
+
+def _beyond_linear(p: Array, step: Array) -> Array:
+    """The difference log Γ(p + step) - log Γ(p) less a multiple of the step, the same multiple for every step."""
+    shifted = p[..., None] + np.arange(16)
+    far = p + 16
+    u = step / far
+    stirling = far * entropy_excess(u) - 0.5 * _log_excess(u) + stirling_error(far + step) - stirling_error(far)
+    return np.asarray(stirling - _log_excess(step[..., None] / shifted).sum(axis=-1))
+
+
+def _largest_fraction(divergence: Callable[[float], float], epsilon: float) -> float:
+    """The largest fraction in (0, 1] with divergence ≤ epsilon: the value returned was itself seen to meet it."""
+    if not 0.0 < epsilon < math.inf:
+        raise GuaranteeError(f"epsilon must be a number above 0, got {epsilon!r}")
+    return 1.0 / solve_decreasing(lambda inverse: divergence(1.0 / inverse), epsilon, low=1.0)
+
+
+def _entries(prior: Sequence[float], n: int, scale: float, shrink: float) -> list[float]:
+    """The entries of the prior that is drawn from, smallest first."""
+    if len(prior) < 2 or not all(0.0 < entry < math.inf for entry in prior):
+        raise GuaranteeError(f"prior must be two or more positive numbers, got {prior!r}")
+    if not n >= 0:
+        raise GuaranteeError(f"n must be at least 0, got {n!r}")
+    if not (0.0 < scale <= 1.0 and 0.0 < shrink <= 1.0):
+        raise GuaranteeError(f"scale and shrink must be above 0 and at most 1, got {scale!r} and {shrink!r}")
+    return sorted(float(entry) / shrink for entry in prior)
+
+
+def _order(order: float) -> float:
+    if not 1.0 <= order < math.inf:
+        raise GuaranteeError(f"order must be a finite number from 1 on, got {order!r}")
+    return max(order, SMALLEST_ORDER)

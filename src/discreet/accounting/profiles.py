@@ -1,0 +1,282 @@
+"""Exact privacy profiles delta(epsilon) = sup_A P(A) - e^epsilon Q(A), and their inverses at the safe end.
+
+    Beta draws          the worst of all k successes among n records and of both orders (replace-one, n public)
+    discrete Laplace    integer shift against scale, in closed form
+    discrete Gaussian   integer shift against sigma, as two tails of the law, rounded up
+    k pure releases     optimal composition                                             [KOV2015, Thm 3.3]
+
+For Beta(a1, b1) against Beta(a2, b2), a2 = a1 + r, b2 = b1 - r, the log-ratio is lc - r logit(p), so the worst event
+is p ≤ sigma(y), y = (lc - epsilon) / r, and delta = I_t(a1, b1) - e^epsilon I_t(a2, b2) at t = sigma(y). The other
+order is the same pair with a and b exchanged. Where y is large, 1 - t = sigma(-y) carries the digits: sigma(y) would
+round to 1 and drop all the mass that a small b puts near 1.
+
+A profile is an envelope over pairs: it must not be composed. Several draws are composed pair by pair, or by Renyi.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.accounting.conversions import solve_decreasing
+from discreet.accounting.divergences import entropy_excess, log_gamma_step, stirling_error
+from discreet.errors import GuaranteeError
+
+__all__ = [
+    "beta_concentrated_shrink",
+    "beta_delta",
+    "beta_diffused_scale",
+    "beta_epsilon",
+    "composed_pure_delta",
+    "composed_pure_epsilon",
+    "discrete_gaussian_delta",
+    "discrete_gaussian_epsilon",
+    "discrete_gaussian_tail",
+    "discrete_laplace_delta",
+    "discrete_laplace_epsilon",
+]
+
+Array = NDArray[np.float64]
+
+# Below sigma(-600) the incomplete beta function is its leading term to every digit, and the argument would underflow.
+DEEP = 600.0
+
+# Sums of up to 40 sigma terms; above it Euler-Maclaurin's two corrections leave less than 1e-13 of the tail.
+LARGEST_SUMMED_SIGMA = 1000.0
+
+# What an incomplete beta function or a tail of a discrete Gaussian may be wrong by, relative to itself.
+ROUNDING = 1e-12
+
+
+def beta_delta(a: float, b: float, n: int, epsilon: float, *, scale: float = 1.0, shrink: float = 1.0) -> float:
+    """delta(epsilon) of one draw from Beta(a/shrink + scale·k, b/shrink + scale·(n-k)), over all k and both orders."""
+    _check_beta(a, b, n, scale, shrink)
+    if n == 0:
+        return 0.0
+    family = _Family(a / shrink, b / shrink, n, epsilon, scale)
+    at_ends = float(_pair_deltas(family, np.array([0, n - 1])).max())
+    return max(at_ends, float(_pair_deltas(family, _suspects(family, at_ends)).max(initial=0.0)))
+
+
+def beta_epsilon(a: float, b: float, n: int, delta: float, *, scale: float = 1.0, shrink: float = 1.0) -> float:
+    """The smallest epsilon certified at `delta`, rounded up."""
+    _check_beta(a, b, n, scale, shrink)
+    return _solve(lambda epsilon: _Family(a / shrink, b / shrink, n, epsilon, scale), n, delta, low=0.0)
+
+
+def beta_diffused_scale(a: float, b: float, n: int, epsilon: float, delta: float) -> float:
+    """The largest scale in (0, 1] whose draw is (epsilon, delta)-DP, rounded down: positive where Renyi is infinite."""
+    _check_beta(a, b, n, 1.0, 1.0)
+    return 1.0 / _solve(lambda inverse: _Family(a, b, n, epsilon, 1.0 / inverse), n, delta, low=1.0)
+
+
+def beta_concentrated_shrink(a: float, b: float, n: int, epsilon: float, delta: float) -> float:
+    """The largest shrink in (0, 1] of the prior whose draw is (epsilon, delta)-DP, rounded down."""
+    _check_beta(a, b, n, 1.0, 1.0)
+
+    def family_at(inverse: float) -> _Family:
+        shrink = 1.0 / inverse
+        return _Family(a / shrink, b / shrink, n, epsilon, 1.0)
+
+    return 1.0 / _solve(family_at, n, delta, low=1.0)
+
+
+def discrete_laplace_delta(shift: int, scale: float, epsilon: float) -> float:
+    """Profile of noise tanh(1/2b) e^{-|k|/b} against itself shifted by an integer."""
+    _check_shift(shift, scale)
+    # P(k ≤ m) - e^epsilon P(k ≤ m - shift) at the worst integer m; its neighbours guard against a rounded quotient.
+    m = np.clip(np.ceil((shift - epsilon * scale) / 2) - 1 + np.arange(-1, 3), 0, shift)
+    excess = np.minimum(epsilon - (shift - m) / scale, 1.0)  # an event with a positive excess is never the worst
+    gain = -np.expm1(excess) - math.exp(-1 / scale) * np.expm1(-m / scale)
+    return max(float(gain.max()), 0.0) / (1 + math.exp(-1 / scale))
+
+
+def discrete_laplace_epsilon(shift: int, scale: float, delta: float) -> float:
+    """The smallest epsilon certified at `delta`, rounded up; shift / scale at delta = 0."""
+    return solve_decreasing(lambda epsilon: discrete_laplace_delta(shift, scale, epsilon), delta)
+
+
+def discrete_gaussian_delta(shift: int, sigma: float, epsilon: float) -> float:
+    """Profile of noise ∝ e^{-k²/2 sigma²} against itself shifted by an integer, rounded up.
+
+    Above the Gaussian profile with mu = shift / sigma: it is not Gaussian DP  [CKS2020, Thm 7].
+    """
+    _check_shift(shift, sigma)
+    # The log-ratio (shift² - 2 k shift) / 2 sigma² exceeds epsilon for k ≤ last, or k ≤ last ± 1 by rounding.
+    last = math.ceil(shift / 2 - epsilon * sigma**2 / shift) - 1 + np.arange(-1.0, 2.0)
+    above, below = discrete_gaussian_tail(last, sigma), discrete_gaussian_tail(last - shift, sigma)
+    with np.errstate(divide="ignore"):  # a tail that underflows is 0, its logarithm -inf
+        other = np.exp(np.minimum(epsilon + np.log(below), 0.0))
+    return float(min(max((above - other + ROUNDING * (above + other)).max(), 0.0), 1.0))
+
+
+def discrete_gaussian_epsilon(shift: int, sigma: float, delta: float) -> float:
+    """The smallest epsilon certified at `delta`, rounded up."""
+    _check_delta(delta)
+    return solve_decreasing(lambda epsilon: discrete_gaussian_delta(shift, sigma, epsilon), delta)
+
+
+def discrete_gaussian_tail(last: ArrayLike, sigma: float) -> Array:
+    """P(k ≤ last) of the discrete Gaussian, for integers `last`; relative error below 1e-12 for last < 0."""
+    from scipy.special import ndtr
+
+    # For k > 0 the other tail is the accurate one: P(k ≤ last) = 1 - P(k ≤ -last - 1).
+    last = np.asarray(last, dtype=float)
+    lower = np.minimum(last, -last - 1)
+    if sigma <= LARGEST_SUMMED_SIGMA:
+        k = np.arange(-math.ceil(40 * sigma), 1.0)
+        cumulative = np.concatenate([[0.0], np.cumsum(np.exp(-0.5 * (k / sigma) ** 2))])
+        mass = 2 * cumulative[-2] + 1
+        tail = cumulative[np.maximum(lower - k[0] + 1, 0.0).astype(int)] / mass
+    else:
+        # sum_{k ≤ K} f(k) = ∫ f - f'/24 + 7 f'''/5760 up to and at K + 1/2, with f' ∝ -z and f''' ∝ 3z - z³
+        z = np.maximum((lower + 0.5) / sigma, -40.0)
+        density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
+        tail = ndtr(z) + density * (z / (24 * sigma**2) + 7 * (3 * z - z**3) / (5760 * sigma**4))
+    return np.asarray(np.where(last < 0, tail, 1 - tail))
+
+
+def composed_pure_delta(level: float, count: int, epsilon: float) -> float:
+    """Optimal profile of `count` adaptive `level`-DP releases, in O(count)  [KOV2015, Thm 3.3]."""
+    losses, masses = _binomial_losses(level, count)
+    return _delta_of(losses, masses, epsilon)
+
+
+def composed_pure_epsilon(level: float, count: int, delta: float) -> float:
+    """The smallest epsilon that optimal composition certifies at `delta`, rounded up."""
+    losses, masses = _binomial_losses(level, count)
+    return solve_decreasing(lambda epsilon: _delta_of(losses, masses, epsilon), delta)
+
+
+@dataclass(frozen=True)
+class _Family:
+    """The draws from Beta(a + scale·k, b + scale·(n - k)), k = 0..n, looked at with one epsilon."""
+
+    a: float
+    b: float
+    n: int
+    epsilon: float
+    scale: float
+
+
+def _pair_deltas(family: _Family, k: NDArray[np.int64]) -> Array:
+    """The profile of each pair (k, k + 1) of success counts, the worse of its two orders."""
+    successes: Array = family.a + family.scale * k.astype(float)
+    failures: Array = family.b + family.scale * (family.n - 1 - k.astype(float))
+    fewer = _tilted_delta(successes, failures + family.scale, family.epsilon, family.scale)
+    more = _tilted_delta(failures, successes + family.scale, family.epsilon, family.scale)
+    return np.maximum(fewer, more)
+
+
+def _tilted_delta(a: Array, b: Array, epsilon: float, scale: float) -> Array:
+    """The profile of Beta(a, b) against Beta(a + scale, b - scale), whose log-ratio is lc - scale · logit(p)."""
+    log_constant = log_gamma_step(a, scale) + log_gamma_step(b, -scale)
+    y = (log_constant - epsilon) / scale
+    log_p = _log_incomplete_beta(a, b, y)
+    log_q = epsilon + _log_incomplete_beta(a + scale, b - scale, y)
+    gap = np.subtract(log_q, log_p, out=np.zeros_like(log_p), where=log_p > -np.inf)
+    return np.asarray(np.exp(log_p) * -np.expm1(np.minimum(gap, 0.0)))
+
+
+def _log_incomplete_beta(a: Array, b: Array, y: Array) -> Array:
+    """The logarithm of I_{sigma(y)}(a, b), with the digits of whichever of sigma(y) and sigma(-y) is small."""
+    from scipy.special import betainc, betaincc, betaln, expit
+
+    value = np.empty_like(y)
+    left = y <= 0
+    value[left] = betainc(a[left], b[left], expit(y[left]))
+    value[~left] = betaincc(b[~left], a[~left], expit(-y[~left]))
+    deep, high = y < -DEEP, y > DEEP
+    value[high] = -np.expm1(np.minimum(-b[high] * y[high] - np.log(b[high]) - betaln(a[high], b[high]), 0.0))
+    with np.errstate(divide="ignore"):  # an incomplete beta function that underflows has the logarithm -inf
+        log_value = np.log(value)
+    log_value[deep] = a[deep] * y[deep] - np.log(a[deep]) - betaln(a[deep], b[deep])
+    return np.minimum(log_value, 0.0)
+
+
+def _suspects(family: _Family, threshold: float) -> NDArray[np.int64]:
+    """The counts k whose profile is not known to stay below `threshold`: all but those far from both ends.
+
+    A pair whose parameters are at least x = min(a, b) + scale·c has D_{1+s} ≤ (1+s) scale² h(x - s·scale), where
+    h(x) = 1/x + 1/x² ≥ ψ'(x); the improved conversion of that is below the threshold for every c from some value on.
+    """
+    margin = 1
+    while 2 * margin < family.n:
+        x = min(family.a, family.b) + family.scale * margin
+        # the order that is best for a Gaussian of this variance, kept where x - s·scale ≥ x/2
+        s = min(family.epsilon * x / (2 * family.scale**2), x / (2 * family.scale))
+        if s > 0:
+            reach = x - s * family.scale
+            divergence = (1 + s) * family.scale**2 * (1 / reach + 1 / reach**2)
+            log_delta = s * (divergence - family.epsilon + math.log(s / (1 + s))) - math.log1p(s)
+            if log_delta < math.log(max(threshold, 1e-300)):
+                return np.concatenate([np.arange(margin), np.arange(family.n - margin, family.n)])
+        margin *= 2
+    return np.arange(family.n)
+
+
+def _solve(family_at: Callable[[float], _Family], n: int, delta: float, *, low: float) -> float:
+    """The smallest x ≥ low whose family meets delta for every k.
+
+    Solved for the ends k = 0 and n - 1, where the supremum was always found, which bounds the answer from below; it is
+    final once every other k has been seen to meet delta there, and any that does not joins the ends.
+    """
+    _check_delta(delta)
+    if n == 0:
+        return low
+    counts = np.unique([0, n - 1])
+    target = delta * (1 - ROUNDING)  # the same pair may round differently in an array of another length
+
+    def worst(x: float) -> float:
+        return float(_pair_deltas(family_at(x), counts).max())
+
+    while True:
+        solution = solve_decreasing(worst, target, low=low)
+        suspects = _suspects(family_at(solution), delta)
+        deltas = _pair_deltas(family_at(solution), suspects)
+        if deltas.max() <= delta:
+            return solution
+        counts = np.append(counts, suspects[deltas.argmax()])
+
+
+def _binomial_losses(level: float, count: int) -> tuple[Array, Array]:
+    """Losses (2i - count) · level and their Binomial(count, 1 / (1 + e^-level)) probabilities, by Loader's formula."""
+    if not (0.0 < level <= 700.0 and count >= 1):
+        raise GuaranteeError(f"level must be in (0, 700] and count at least 1, got {level!r} and {count!r}")
+    p, q = 1 / (1 + math.exp(-level)), 1 / (1 + math.exp(level))
+    i = np.arange(count + 1.0)
+    inner, rest = i[1:-1], (count - i)[1:-1]
+    # log pmf = - kp h(i/kp - 1) - kq h((k-i)/kq - 1) + Stirling terms, h(u) = (1 + u) log(1 + u) - u
+    deviance = count * p * entropy_excess((inner - count * p) / (count * p)) + count * q * entropy_excess(
+        (rest - count * q) / (count * q)
+    )
+    spread = 0.5 * np.log(count / (2 * math.pi * inner * rest))
+    correction = stirling_error(count) - stirling_error(inner) - stirling_error(rest)
+    log_mass = np.concatenate([[count * math.log(q)], spread + correction - deviance, [count * math.log(p)]])
+    return (2 * i - count) * level, np.exp(log_mass)
+
+
+def _delta_of(losses: Array, masses: Array, epsilon: float) -> float:
+    start = int(np.searchsorted(losses, epsilon, side="right"))
+    return float(masses[start:] @ -np.expm1(epsilon - losses[start:]))
+
+
+def _check_beta(a: float, b: float, n: int, scale: float, shrink: float) -> None:
+    if not (0.0 < a < math.inf and 0.0 < b < math.inf and n >= 0):
+        raise GuaranteeError(f"a and b must be positive and n at least 0, got {a!r}, {b!r} and {n!r}")
+    if not (0.0 < scale <= 1.0 and 0.0 < shrink <= 1.0):
+        raise GuaranteeError(f"scale and shrink must be above 0 and at most 1, got {scale!r} and {shrink!r}")
+
+
+def _check_shift(shift: int, scale: float) -> None:
+    if not (shift >= 1 and shift == int(shift) and scale > 0):
+        raise GuaranteeError(
+            f"shift must be a whole number from 1 on and the scale positive, got {shift!r} and {scale!r}"
+        )
+
+
+def _check_delta(delta: float) -> None:
+    if not 0.0 < delta < 1.0:
+        raise GuaranteeError(f"delta must be between 0 and 1, got {delta!r}")

@@ -1,0 +1,76 @@
+"""Posteriors as rows to print: one for every probability, called by what it is the probability of."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import QueryError
+
+if TYPE_CHECKING:
+    from discreet.posterior import Posterior
+    from discreet.query import Statistics
+
+__all__ = ["Estimate", "estimates", "labels"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The posterior mean of one parameter and its interval; a release of draws has no interval."""
+
+    parameter: str
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def interval(self) -> str:
+        """The interval as text."""
+        return "" if self.low is None or self.high is None else f"{self.low:.3f} to {self.high:.3f}"
+
+    def contains(self, value: float) -> bool:
+        """Whether the interval contains a value."""
+        return self.low is not None and self.high is not None and self.low <= value <= self.high
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; what is not known is left out."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+def estimates(query: "Statistics", posterior: "Posterior", level: float) -> list[Estimate]:
+    """Mean and interval of every parameter, in the order of the declared levels."""
+    names, means = labels(query), _flat(posterior.mean())
+    try:
+        bounds = posterior.interval(level)
+    except QueryError:
+        return [Estimate(name, mean) for name, mean in zip(names, means, strict=True)]
+    lows, highs = (_flat(_side(bounds, side)) for side in (0, 1))
+    return [Estimate(*row) for row in zip(names, means, lows, highs, strict=True)]
+
+
+def labels(query: "Statistics") -> list[str]:
+    """What every parameter is the probability of."""
+    from discreet.query import Counts
+
+    tables = [table for table in query.statistics if isinstance(table, Counts)]
+    if query.family is not None:
+        (column,), (levels,) = tables[0].columns, tables[0].levels
+        kept = levels if query.family.coordinate is None else (levels[query.family.coordinate],)
+        return [f"P({column} = {level})" for level in kept]
+    target, classes = tables[0].columns[0], tables[0].levels[0]
+    names = [f"P({target} = {each})" for each in classes]
+    for table in tables:
+        feature, levels = table.columns[1], table.levels[1]
+        names += [f"P({feature} = {level} | {target} = {each})" for each in classes for level in levels]
+    return names
+
+
+def _side(bounds: Any, side: int) -> Any:
+    """The lower or the upper ends of intervals."""
+    return {name: pair[side] for name, pair in bounds.items()} if isinstance(bounds, dict) else bounds[side]
+
+
+def _flat(answer: Any) -> list[float]:
+    """The numbers of a float, an array, or of arrays by name, in order."""
+    import numpy as np
+
+    parts = answer.values() if isinstance(answer, dict) else [answer]
+    return [float(number) for part in parts for number in np.ravel(part)]

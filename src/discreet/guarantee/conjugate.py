@@ -1,0 +1,130 @@
+"""Certificates of draws from conjugate posteriors: a Renyi curve, or the exact profile, recomputed from the family.
+
+Only numbers are stored: the family's name, the prior, the public n, and how the statistics entered the draw (`scale`
+multiplies the counts: diffused; `shrink` divides the prior: concentrated). The curve follows from the log-partition.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.accounting import conversions, divergences, profiles
+from discreet.errors import GuaranteeError
+from discreet.guarantee.basis import Basis, Guarantee, positive
+
+__all__ = ["ConjugateProfile", "RenyiDP"]
+
+REPLACE_ONE_RECORD = Basis()
+PARAMETERS = {
+    "dirichlet": ("prior", "n", "scale", "shrink"),
+    "gaussian-mean": ("n", "variance", "prior_variance", "clip"),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class RenyiDP(Guarantee):
+    """The Renyi curve of one draw; `family` is "dirichlet" (Beta is two cells) or "gaussian-mean"."""
+
+    family: str
+    parameters: Mapping[str, Any]
+    basis: Basis = REPLACE_ONE_RECORD
+    kind = "RenyiDP"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", _checked(self.kind, self.family, self.parameters, tuple(PARAMETERS)))
+
+    def __hash__(self) -> int:
+        return hash((self.family, tuple(self.parameters.items()), self.basis))
+
+    def arguments(self) -> dict[str, Any]:
+        """Family and parameters."""
+        return {"family": self.family, "parameters": _plain(self.parameters)}
+
+    def renyi(self, order: float) -> float:
+        """The supremum over neighbouring datasets; infinite from `largest_order` on."""
+        if self.family == "gaussian-mean":
+            return divergences.gaussian_mean_renyi(order=order, **self.parameters)
+        return divergences.dirichlet_renyi(order=order, **self.parameters)
+
+    def epsilon(self, delta: float) -> float:
+        """By the improved conversion over a continuous order."""
+        return conversions.renyi_epsilon(self.renyi, delta) if delta > 0 else math.inf
+
+    def delta(self, epsilon: float) -> float:
+        """By the improved conversion over a continuous order."""
+        return conversions.renyi_delta(self.renyi, epsilon)
+
+    def words(self) -> str:
+        """One sentence for a privacy officer."""
+        return (
+            f"Rényi differential privacy of one draw from a {self.family} posterior: order 1.5 costs "
+            f"{self.renyi(1.5):.4g}; epsilon = {self.epsilon(1e-6):.4g} at delta = 1e-6."
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class ConjugateProfile(Guarantee):
+    """The exact profile of one Beta draw: finite also where its Renyi curve is not."""
+
+    family: str
+    parameters: Mapping[str, Any]
+    basis: Basis = REPLACE_ONE_RECORD
+    kind = "ConjugateProfile"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", _checked(self.kind, self.family, self.parameters, ("dirichlet",)))
+        if len(self.parameters["prior"]) != 2:
+            raise GuaranteeError(f"ConjugateProfile.prior must have two entries, got {len(self.parameters['prior'])}")
+
+    def __hash__(self) -> int:
+        return hash((self.family, tuple(self.parameters.items()), self.basis))
+
+    def arguments(self) -> dict[str, Any]:
+        """Family and parameters."""
+        return {"family": self.family, "parameters": _plain(self.parameters)}
+
+    def renyi(self, order: float) -> float:
+        """The curve of the same draw."""
+        return divergences.dirichlet_renyi(order=order, **self.parameters)
+
+    def epsilon(self, delta: float) -> float:
+        """The exact inverse of the profile, rounded up."""
+        if delta <= 0:
+            return math.inf
+        return conversions.solve_decreasing(self.delta, delta)
+
+    def delta(self, epsilon: float) -> float:
+        """The largest over all neighbouring datasets and both orders."""
+        b, a = self.parameters["prior"]
+        rest = {name: value for name, value in self.parameters.items() if name != "prior"}
+        return profiles.beta_delta(a, b, epsilon=epsilon, **rest)
+
+    def words(self) -> str:
+        """One sentence for a privacy officer."""
+        return (
+            f"The exact privacy profile of one draw from a Beta posterior: epsilon = {self.epsilon(1e-6):.4g} at "
+            f"delta = 1e-6, {self.epsilon(1e-3):.4g} at 1e-3."
+        )
+
+
+def _checked(kind: str, family: str, parameters: Mapping[str, Any], families: tuple[str, ...]) -> dict[str, Any]:
+    if family not in families or set(parameters) - set(PARAMETERS.get(family, ())):
+        raise GuaranteeError(f"{kind}.family must be one of {families} with its own parameters, got {family!r}")
+    complete = {"scale": 1.0, "shrink": 1.0, **parameters} if family == "dirichlet" else dict(parameters)
+    if set(complete) != set(PARAMETERS[family]):
+        raise GuaranteeError(f"{kind}.parameters must be {PARAMETERS[family]}, got {sorted(parameters)}")
+    n = complete["n"]
+    if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+        raise GuaranteeError(f"{kind}.n must be a whole number from 0, got {n!r}")
+    numbers: dict[str, Any] = {"n": n}
+    for name in PARAMETERS[family]:
+        if name == "prior":
+            numbers[name] = tuple(positive(f"{kind}.prior", value) for value in complete[name])
+        elif name != "n":
+            numbers[name] = positive(f"{kind}.{name}", complete[name])
+    return numbers
+
+
+def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in parameters.items()}

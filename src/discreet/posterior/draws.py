@@ -1,0 +1,129 @@
+"""Released draws: the few values of the parameter that were paid for, and what may honestly be done with them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import QueryError
+from discreet.posterior.export import to_datatree
+from discreet.posterior.simplex import draw_codes
+from discreet.posterior.summary import Summary, as_text, describe
+
+__all__ = ["Draws"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Independent draws from a tempered posterior: arrays (draws, …) by parameter name.
+
+    A draw spreads around the data by the temperature as well as by what the data leave open, so the spread of the draws is not
+    the uncertainty of the parameter: intervals are refused.
+
+    Parameters
+    ----------
+    values
+        The released arrays; the first axis counts the draws.
+    levels
+        The declared levels of the last axis, for parameters that have one.
+    note
+        What was drawn, in words: law and temperature.
+    """
+
+    values: Mapping[str, Array]
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    note: str = "draws from a tempered posterior"
+
+    def __post_init__(self) -> None:
+        values = {name: np.asarray(array, dtype=float) for name, array in self.values.items()}
+        if not values or len({array.shape[:1] for array in values.values()}) != 1 or self._first(values).ndim == 0:
+            raise QueryError("Draws.values must be arrays with the same number of draws on their first axis")
+        object.__setattr__(self, "values", values)
+
+    @property
+    def draws(self) -> int:
+        """How many draws were released."""
+        return len(self._first(self.values))
+
+    def mean(self) -> dict[str, Array]:
+        """Average of the released draws, by parameter."""
+        return {name: np.asarray(array.mean(axis=0)) for name, array in self.values.items()}
+
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Array]:
+        """n of the released draws in random order; with replacement when more are asked for than were released."""
+        chosen = (rng or np.random.default_rng()).choice(self.draws, size=n, replace=n > self.draws)
+        return {name: array[chosen] for name, array in self.values.items()}
+
+    def predict(self, n: int, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
+        """Codes of n new records, each from one of the released draws; for one probability or one probability vector."""
+        rng = rng or np.random.default_rng()
+        array = self._first(self.values)
+        if len(self.values) != 1 or array.ndim > 2 or array.min() < 0.0 or array.max() > 1.0:
+            raise QueryError(f"Draws.predict must have one vector of probabilities, got {sorted(self.values)}")
+        chosen = array[rng.integers(self.draws, size=n)]
+        if array.ndim == 1:
+            return (rng.random(n) < chosen).astype(np.int64)
+        return draw_codes(chosen, rng)
+
+    def summary(self) -> Summary:
+        """Average over the draws and their number; no deviation and no interval."""
+        names = [name for parameter, array in self.values.items() for name in self._names(parameter, array)]
+        means = np.concatenate([np.ravel(mean) for mean in self.mean().values()])
+        return describe(names, {"mean": means, "draws": np.full(means.shape, self.draws)})
+
+    def to_datatree(self, attributes: Mapping[str, Any] | None = None) -> Any:
+        """The released draws, all and only them, as an xarray DataTree for ArviZ; `attributes` must be public."""
+        axes = {}
+        for name, array in self.values.items():
+            sizes = [tuple(map(str, range(size))) for size in array.shape[1:]]
+            if sizes and name in self.levels:
+                sizes[-1] = self.levels[name]
+            axes[name] = {
+                f"{name}_{axis}" if axis < len(sizes) - 1 else f"{name}_level": s for axis, s in enumerate(sizes)
+            }
+        return to_datatree(self.values, axes, {"note": self.note, **(attributes or {})})
+
+    def sd(self) -> NoReturn:
+        """Refused: see the class."""
+        self._refuse("sd")
+
+    def interval(self, level: float = 0.9) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
+        """Refused: see the class."""
+        self._refuse("interval")
+
+    def quantile(self, q: float) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
+        """Refused: see the class."""
+        self._refuse("quantile")
+
+    def log_density(self, x: object) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
+        """Refused: the density at the data is private."""
+        raise QueryError("Draws.log_density must not be asked: the tempered density is a function of the private rows")
+
+    def log_evidence(self) -> NoReturn:
+        """Refused: the evidence is private."""
+        raise QueryError("Draws.log_evidence must not be asked: the evidence is a function of the private rows")
+
+    def __str__(self) -> str:
+        return as_text(
+            f"{self.draws} draw(s) of a tempered posterior, not of the posterior: {self.note}", self.summary()
+        )
+
+    @staticmethod
+    def _first(values: Mapping[str, Array]) -> Array:
+        return next(iter(values.values()))
+
+    def _names(self, parameter: str, array: Array) -> list[str]:
+        if array.ndim == 1:
+            return [parameter]
+        last = self.levels.get(parameter, tuple(map(str, range(array.shape[-1]))))
+        return [f"{parameter}[{', '.join([*map(str, i[:-1]), last[i[-1]]])}]" for i in np.ndindex(array.shape[1:])]
+
+    def _refuse(self, asked: str) -> NoReturn:
+        raise QueryError(
+            f"Draws.{asked} must not be read off tempered draws: their spread is not the uncertainty of the parameter "
+            "(naive 90% bands around one draw cover 26-59%); release noisy statistics to get calibrated intervals"
+        )

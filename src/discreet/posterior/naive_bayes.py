@@ -1,0 +1,215 @@
+"""Naive Bayes given only noisy tables of class × level, one for each feature.
+
+π ~ Dirichlet(class prior), θ_{d,c} ~ Dirichlet(feature prior) for feature d in class c; a row has class c with probability π_c and,
+independently, level l of feature d with probability θ_{d,c,l}. All tables count the same rows, so they share their class totals;
+`samplers.consensus` sums over everything unseen and draws it exactly:
+
+    p(π, θ | y) = Σ_{N, k} P(N, k | y) Dirichlet(π; N + alpha) Π_{d,c} Dirichlet(θ_{d,c}; k_{d,c} + beta_d)
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import QueryError
+from discreet.noise import NoiseLaw
+from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
+from discreet.posterior.simplex import concentrations, dirichlet_draws, draw_codes, log_dirichlet, moments_given
+from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, check_released, describe, tails
+from discreet.samplers.cells import Multinomial, NoisyCells, Polya
+from discreet.samplers.consensus import Consensus
+from discreet.samplers.lattice import Total
+
+__all__ = ["NaiveBayesPosterior", "naive_bayes_from_tables"]
+
+Array = NDArray[np.float64]
+Arrays = dict[str, Array]
+
+STORED_DRAWS = 20_000
+PREDICTION_DRAWS = 4_000  # of the stored draws; their average has an error far below the width of any posterior
+RECORDS_AT_ONCE = 256
+
+
+@dataclass(frozen=True)
+class NaiveBayesPosterior:
+    """The exact noise-aware posterior; parameters are "class" (classes,) and one array (classes, levels) for each feature.
+
+    Mean, sd, quantile and interval come from 20,000 independent exact draws made from a fixed public seed (mean and sd after
+    averaging over the probabilities given the counts, which leaves an error below 0.7% of the sd).
+    """
+
+    consensus: Consensus
+    released: Mapping[str, Array]
+    laws: Mapping[str, NoiseLaw]
+    class_prior: Array
+    feature_priors: Mapping[str, Array]
+    class_levels: tuple[str, ...]
+    feature_levels: Mapping[str, tuple[str, ...]]
+    total: Total
+
+    def mean(self) -> Arrays:
+        """Posterior mean of every probability, by parameter."""
+        return {name: moments_given(alpha)[0] for name, alpha in self._stored_parameters.items()}
+
+    def sd(self) -> Arrays:
+        """Posterior standard deviation of every probability, by parameter."""
+        return {name: moments_given(alpha)[1] for name, alpha in self._stored_parameters.items()}
+
+    def quantile(self, q: float) -> Arrays:
+        """The q-quantile of every probability, by parameter."""
+        check_order(q)
+        return {name: np.asarray(np.quantile(values, q, axis=0)) for name, values in self._stored.items()}
+
+    def interval(self, level: float = 0.9) -> dict[str, tuple[Array, Array]]:
+        """Lower and upper ends of equal-tailed intervals, one for every probability on its own."""
+        lower, upper = (self.quantile(float(q)) for q in tails(level))
+        return {name: (lower[name], upper[name]) for name in lower}
+
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> Arrays:
+        """Independent exact draws: "class" (n, classes), each feature (n, classes, levels)."""
+        rng = rng or np.random.default_rng()
+        return {name: dirichlet_draws(alpha, rng) for name, alpha in self._parameters(n, rng).items()}
+
+    def log_density(self, x: Mapping[str, ArrayLike]) -> float:
+        """Joint log-density at one value of all parameters: the same sum over counts with the probabilities given."""
+        point = {name: np.asarray(values, dtype=float) for name, values in x.items()}
+        log_prior = float(log_dirichlet(point["class"], self.class_prior))
+        log_prior += sum(float(log_dirichlet(point[name], prior).sum()) for name, prior in self.feature_priors.items())
+        if log_prior == -np.inf:
+            return log_prior
+        cells = [
+            [
+                NoisyCells(row, self.laws[name], Multinomial(np.log(theta)), self.total.highest)
+                for row, theta in zip(self.released[name], point[name], strict=True)
+            ]
+            for name in self.feature_levels
+        ]
+        total = Total(self.total.lowest, self.total.highest, None)
+        return (
+            log_prior
+            + Consensus.build(cells, Multinomial(np.log(point["class"])), total).log_evidence
+            - self.log_evidence()
+        )
+
+    def log_evidence(self) -> float:
+        """Log-probability (density, for continuous noise) of all released tables under the model."""
+        return self.consensus.log_evidence
+
+    def predict(self, n: int, rng: np.random.Generator | None = None) -> dict[str, NDArray[np.int64]]:
+        """Class and level codes of n new records, each an independent draw from the posterior predictive law."""
+        rng = rng or np.random.default_rng()
+        draws = self.sample(n, rng)
+        classes = draw_codes(draws["class"], rng)
+        codes = {name: draw_codes(draws[name][np.arange(n), classes], rng) for name in self.feature_levels}
+        return {"class": classes, **codes}
+
+    def predict_proba(self, records: Mapping[str, Sequence[str | int]]) -> Array:
+        """P(class | features, release) of public new records, given as level texts or codes by feature: (records, classes)."""
+        codes = self._codes(records)
+        chosen = {name: alpha[:PREDICTION_DRAWS] for name, alpha in self._stored_parameters.items()}
+        log_given = {name: np.log(alpha / alpha.sum(axis=-1, keepdims=True)) for name, alpha in chosen.items()}
+        parts = []
+        for start in range(0, codes.shape[1], RECORDS_AT_ONCE):
+            batch = codes[:, start : start + RECORDS_AT_ONCE]
+            log_joint = np.repeat(log_given["class"][:, :, np.newaxis], batch.shape[1], axis=2)
+            for name, column in zip(self.feature_levels, batch, strict=True):
+                log_joint += log_given[name][:, :, column]
+            weights = np.exp(log_joint - log_joint.max(axis=(0, 1))).mean(axis=0)
+            parts.append((weights / weights.sum(axis=0)).T)
+        return np.concatenate(parts) if parts else np.empty((0, len(self.class_levels)))
+
+    def summary(self) -> Summary:
+        """Mean, deviation and 90% interval of "class[c]" and "feature[c, level]"."""
+        names = [f"class[{c}]" for c in self.class_levels]
+        names += [
+            f"{d}[{c}, {l}]" for d, levels in self.feature_levels.items() for c in self.class_levels for l in levels
+        ]
+        lower, upper = (self.quantile(float(q)) for q in tails(SUMMARY_LEVEL))
+        columns = {"mean": self.mean(), "sd": self.sd(), "lower": lower, "upper": upper}
+        return describe(
+            names, {c: np.concatenate([np.ravel(a) for a in arrays.values()]) for c, arrays in columns.items()}
+        )
+
+    def to_datatree(
+        self,
+        draws: int = DEFAULT_DRAWS,
+        rng: np.random.Generator | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Draws as an xarray DataTree for ArviZ; `attributes` must be public."""
+        classes = {"class_level": self.class_levels}
+        axes = {name: {**classes, f"{name}_level": levels} for name, levels in self.feature_levels.items()}
+        return to_datatree(self.sample(draws, rng), {"class": classes, **axes}, attributes)
+
+    def __str__(self) -> str:
+        return as_text(f"naive Bayes posterior of {len(self.class_levels)} classes", self.summary())
+
+    def _parameters(self, n: int, rng: np.random.Generator) -> Arrays:
+        """Dirichlet concentrations given n independent draws of all counts."""
+        totals, counts = self.consensus.sample(n, rng)
+        tables = zip(self.feature_priors.items(), counts, strict=True)
+        return {"class": totals + self.class_prior, **{name: table + prior for (name, prior), table in tables}}
+
+    @cached_property
+    def _stored_parameters(self) -> Arrays:
+        return self._parameters(STORED_DRAWS, np.random.default_rng(0))
+
+    @cached_property
+    def _stored(self) -> Arrays:
+        rng = np.random.default_rng(1)
+        return {name: dirichlet_draws(alpha, rng) for name, alpha in self._stored_parameters.items()}
+
+    def _codes(self, records: Mapping[str, Sequence[str | int]]) -> NDArray[np.int64]:
+        """Level codes (features, records)."""
+        if set(records) != set(self.feature_levels) or len({len(values) for values in records.values()}) != 1:
+            raise QueryError(f"predict_proba.records must have columns {list(self.feature_levels)} of one length")
+        return np.array(
+            [[_code(name, levels, v) for v in records[name]] for name, levels in self.feature_levels.items()]
+        )
+
+
+def naive_bayes_from_tables(
+    tables: Mapping[str, ArrayLike],
+    n: int | None,
+    n_max: int,
+    class_prior: ArrayLike,
+    feature_priors: Mapping[str, ArrayLike],
+    laws: Mapping[str, NoiseLaw],
+    class_levels: Sequence[str],
+    feature_levels: Mapping[str, Sequence[str]],
+) -> NaiveBayesPosterior:
+    """Posterior given one noisy table (classes, levels) for each feature; n public, or None when it is uniform on 0..n_max."""
+    if not feature_levels or "class" in feature_levels or set(tables) != set(feature_levels):
+        raise QueryError(
+            f'naive_bayes_from_tables.tables must be one for each feature, none named "class", got {sorted(tables)}'
+        )
+    features = {name: tuple(levels) for name, levels in feature_levels.items()}
+    released = {name: np.asarray(tables[name], dtype=float) for name in features}
+    for name, levels in features.items():
+        check_released(f"naive_bayes_from_tables.tables[{name!r}]", released[name])
+        if released[name].shape != (len(class_levels), len(levels)):
+            raise QueryError(
+                f"naive_bayes_from_tables.tables[{name!r}] must be classes × levels, got {released[name].shape}"
+            )
+    alpha = concentrations("naive_bayes_from_tables.class_prior", class_prior, len(class_levels))
+    priors = {
+        name: concentrations(f"naive_bayes_from_tables.feature_priors[{name!r}]", feature_priors[name], len(levels))
+        for name, levels in features.items()
+    }
+    total = Total(0 if n is None else n, n_max if n is None else n, float(alpha.sum()))
+    cells = [[NoisyCells(row, laws[d], Polya(priors[d]), total.highest) for row in released[d]] for d in features]
+    consensus = Consensus.build(cells, Polya(alpha), total)
+    return NaiveBayesPosterior(consensus, released, laws, alpha, priors, tuple(class_levels), features, total)
+
+
+def _code(feature: str, levels: tuple[str, ...], value: str | int) -> int:
+    """The position of a level text, or a code taken as it is."""
+    if isinstance(value, str) and value in levels:
+        return levels.index(value)
+    if not isinstance(value, str) and 0 <= int(value) < len(levels):
+        return int(value)
+    raise QueryError(f"predict_proba.records[{feature!r}] must be levels {list(levels)} or their codes, got {value!r}")

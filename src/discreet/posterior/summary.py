@@ -1,0 +1,49 @@
+"""The words all posteriors share: quantile orders, interval tails, and the summary table."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import QueryError
+
+__all__ = ["SUMMARY_LEVEL", "Summary", "as_text", "check_released", "check_order", "describe", "tails"]
+
+Summary = dict[str, dict[str, float]]
+
+SUMMARY_LEVEL = 0.9
+
+
+def check_released(field: str, values: ArrayLike) -> None:
+    """Released numbers are finite."""
+    if not np.all(np.isfinite(np.asarray(values, dtype=float))):
+        raise QueryError(f"{field} must be finite, got {values!r}")
+
+
+def check_order(q: float) -> None:
+    """A quantile has an order strictly between 0 and 1."""
+    if not 0.0 < q < 1.0:
+        raise QueryError(f"quantile.q must be above 0 and below 1, got {q!r}")
+
+
+def tails(level: float) -> NDArray[np.float64]:
+    """The two quantile orders of an equal-tailed interval."""
+    if not 0.0 < level < 1.0:
+        raise QueryError(f"interval.level must be above 0 and below 1, got {level!r}")
+    return np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
+
+
+def describe(names: Iterable[str], columns: Mapping[str, ArrayLike]) -> Summary:
+    """{parameter: {column: value}} from flat columns, in the order of `names`."""
+    flat = {column: np.ravel(np.asarray(values, dtype=float)) for column, values in columns.items()}
+    return {name: {column: float(flat[column][i]) for column in flat} for i, name in enumerate(names)}
+
+
+def as_text(title: str, summary: Summary) -> str:
+    """A title and the summary as an aligned table."""
+    columns = list(next(iter(summary.values())))
+    width = max(len(name) for name in summary)
+    lines = [title, " " * width + "".join(f"{column:>11}" for column in columns)]
+    for name, row in summary.items():
+        lines.append(f"{name:<{width}}" + "".join(f"{row[column]:>11.5g}" for column in columns))
+    return "\n".join(lines)

@@ -1,0 +1,154 @@
+"""The exact posterior of unseen counts: every composition of the total, weighted.
+
+Cells k_1 … k_K add up to N, which is public or private within public bounds. With the weights w_j of the cells the posterior is
+
+    P(k | y) ∝ g(N) Π_j w_j(k_j),   g(N) = N! Γ(A) / Γ(N + A) · (1 on lowest..highest) / (highest - lowest + 1)
+
+(Dirichlet-multinomial, A = Σ alpha; without the two Γ when the cell probabilities are given). The sum over all k, which is the
+evidence, and exact independent draws come from the convolutions of `chain`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import QueryError
+from discreet.samplers.cells import Cells, Window
+from discreet.samplers.chain import Law
+from discreet.samplers.gamma import log_gamma_ratio
+from discreet.samplers.patchwork import Patchwork
+
+__all__ = ["Lattice", "Total", "log_arrangements"]
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+OMITTED = 28.0  # nats below the most probable total: the range is widened until its ends are less likely than this
+
+
+def log_arrangements(totals: ArrayLike, concentration: float | None) -> Array:
+    """log N! Γ(A) / Γ(N + A), or log N! where the cell probabilities are given and there is no A."""
+    from scipy.special import gammaln
+
+    if concentration is None:
+        return np.asarray(gammaln(np.asarray(totals, dtype=float) + 1.0))
+    return np.asarray(log_gamma_ratio(totals, 1.0, concentration) + gammaln(concentration))
+
+
+@dataclass(frozen=True)
+class Total:
+    """What is known of N beforehand: uniform on lowest..highest, a public total when the two are equal."""
+
+    lowest: int
+    highest: int
+    concentration: float | None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lowest <= self.highest:
+            raise QueryError(f"Total.highest must be at least lowest = {self.lowest} ≥ 0, got {self.highest}")
+
+    def log_weight(self, totals: Integers) -> Array:
+        """log g(N) on totals within the bounds."""
+        return log_arrangements(totals, self.concentration) - np.log(self.highest - self.lowest + 1.0)
+
+    def slope(self, total: float) -> float:
+        """d log g / dN."""
+        from scipy.special import digamma
+
+        below = 0.0 if self.concentration is None else digamma(total + self.concentration)
+        return float(digamma(total + 1.0) - below)
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Cells and the posterior of their total."""
+
+    patchwork: Patchwork
+    totals: Integers
+    log_weights: Array
+
+    @classmethod
+    def build(cls, cells: Cells, total: Total) -> "Lattice":
+        """Tilt to the public total, or to the most probable one and widen until nothing that matters is left out."""
+        target = float(total.lowest) if total.lowest == total.highest else _most_probable_total(cells, total)
+        lattice = cls._of(Patchwork.around(cells, target, total.highest), total)
+        while True:
+            low, high = int(lattice.totals[0]), int(lattice.totals[-1])
+            matters = lattice.log_weights[[0, -1]] > lattice.log_weights.max() - OMITTED
+            wider = (
+                max(total.lowest, low - (high - low) // 2 - 1) if matters[0] else low,
+                min(total.highest, high + (high - low) // 2 + 1) if matters[1] else high,
+            )
+            if wider == (low, high):
+                return lattice
+            widened = cls._of(Patchwork.over(cells, *wider, total.highest), total)
+            if widened.totals[0] >= low and widened.totals[-1] <= high:  # the cells cannot reach any further
+                return widened
+            lattice = widened
+
+    @classmethod
+    def _of(cls, patchwork: Patchwork, total: Total) -> "Lattice":
+        totals, log_weights = patchwork.log_totals()
+        allowed = (totals >= total.lowest) & (totals <= total.highest)
+        if not allowed.any():
+            raise QueryError(f"Lattice.total must be possible for its cells, got {total.lowest}..{total.highest}")
+        return cls(patchwork, totals[allowed], log_weights[allowed] + total.log_weight(totals[allowed]))
+
+    @property
+    def log_evidence(self) -> float:
+        """log Σ_k g(N) Π_j w_j(k_j)."""
+        peak = self.log_weights.max()
+        return float(peak + np.log(np.sum(np.exp(self.log_weights - peak))))
+
+    @property
+    def probabilities(self) -> Array:
+        """Posterior probability of each of `totals`."""
+        weights = np.exp(self.log_weights - self.log_weights.max())
+        return np.asarray(weights / weights.sum())
+
+    def sample_totals(self, size: int, rng: np.random.Generator) -> Integers:
+        """Independent draws of N."""
+        cumulative = np.cumsum(self.probabilities)
+        chosen = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+        return self.totals[np.minimum(chosen, self.totals.size - 1)]
+
+    def sample(self, size: int, rng: np.random.Generator) -> Integers:
+        """Independent draws of all counts: an array (size, cells)."""
+        return self.patchwork.sample(self.sample_totals(size, rng), rng)
+
+    def marginals(self) -> tuple[Law, ...]:
+        """The exact law of every count; needs a public total."""
+        if self.totals.size != 1:
+            raise QueryError("Lattice.marginals must have a public total, got a private one")
+        return self.patchwork.chains[0].marginals(int(self.totals[0]))
+
+
+def _most_probable_total(cells: Cells, total: Total) -> float:
+    """Saddle point of the private total: the mean K'(t) of the cells under the tilt t at which t = d log g / dN.
+
+    t - slope(K'(t)) increases with t, because the cells are at least as certain of their sum as the model alone.
+    """
+    window = cells.window(cells.radius)
+
+    def mean(tilt: float) -> float:
+        return float(window.moments(tilt)[0].sum())
+
+    def excess(tilt: float) -> float:
+        return tilt - total.slope(float(np.clip(mean(tilt), total.lowest, total.highest)))
+
+    near, step = 0.0, 0.25 / max(1.0, _deviation(window))
+    direction = -1.0 if excess(near) > 0 else 1.0
+    far = near
+    for _ in range(80):
+        near, far, step = far, far + direction * step, 2.0 * step
+        if excess(far) * direction > 0:
+            break
+    for _ in range(40):
+        middle = 0.5 * (near + far)
+        near, far = (near, middle) if excess(middle) * direction > 0 else (middle, far)
+    return float(np.clip(mean(0.5 * (near + far)), total.lowest, total.highest))
+
+
+def _deviation(window: Window) -> float:
+    return float(np.sqrt(window.moments(0.0)[1].sum()))
