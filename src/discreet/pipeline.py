@@ -8,7 +8,7 @@ import numpy as np
 from discreet.errors import QueryError
 from discreet.guarantee import Guarantee
 from discreet.ledger import Ledger
-from discreet.mechanisms import Mechanism
+from discreet.mechanisms import Mechanism, NoisyStatistics
 from discreet.models import Model
 from discreet.randomness import NoiseSource, SeededNoise, SystemNoise
 from discreet.release import Release, recipe_of
@@ -87,7 +87,7 @@ class Plan:
             lines.append("width       no interval: the release is a draw of a tempered posterior")
         else:
             lines.append(f"width       {self.width:.4g} on average for 90% intervals, which cover {self.coverage:.1%}")
-        lines.append(f"error       {self.error:.4g} root mean square of the released estimate ({self.runs} simulated runs)")
+        lines.append(f"error       {self.error:.4g} root mean square of the estimate ({self.runs} simulated runs)")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Plan:
 def plan(model: Model, mechanism: Mechanism, *, schema: Schema, runs: int = 200) -> Plan:
     """What to expect of a release, from public facts alone: no data, no ledger, nothing spent."""
     query = model.query(schema)
-    laws = getattr(mechanism, "laws", lambda _: {})(query)
+    laws = mechanism.laws(query) if isinstance(mechanism, NoisyStatistics) else {}
     widths, hits, errors = [], [], []
     for run in simulate(model, None, mechanism, runs=runs, seed=0, n=query.largest_total, schema=schema):
         posterior = run.posterior()

@@ -144,6 +144,14 @@ class Statistics:
         return tuple(statistic.name for statistic in self.statistics)
 
     @property
+    def levels(self) -> tuple[str, ...]:
+        """The declared levels of a query that asks for one column."""
+        (statistic,) = self.statistics
+        assert isinstance(statistic, Counts)
+        (levels,) = statistic.levels
+        return levels
+
+    @property
     def l1(self) -> int:
         """Joint L1 sensitivity: the sum over the statistics."""
         return sum(statistic.l1(self.schema) for statistic in self.statistics)

@@ -13,8 +13,8 @@ T = TypeVar("T")
 
 def describe(thing: Any) -> dict[str, Any]:
     """A frozen dataclass as its recipe; arguments left at None are not written."""
-    arguments = {field.name: getattr(thing, field.name) for field in fields(thing)}
-    return {"kind": type(thing).__name__, **{name: _plain(value) for name, value in arguments.items() if value is not None}}
+    arguments = {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
+    return {"kind": type(thing).__name__, **{name: value for name, value in arguments.items() if value is not None}}
 
 
 def build(where: str, kinds: Mapping[str, type[T]], spec: Any, error: type[DiscreetError]) -> T:

@@ -77,7 +77,10 @@ class Release:
         if isinstance(mechanism, PosteriorSample):
             if prior is not None or kind == "plug-in":
                 raise QueryError("Release.posterior of released draws must keep their own prior and kind, got another")
-            return Draws.tempered(self.value, query, temperature=mechanism.temperature(query))
+            assert query.family is not None  # a release of draws has one
+            levels = {} if query.family.coordinate is not None else {query.family.parameter: query.levels}
+            note = f"draws of the posterior at temperature {mechanism.temperature(query):.4g}"
+            return Draws(self.value, levels, note)
         if prior is not None:
             model = replace(model, prior=prior)
             query = model.query(query.schema)
@@ -112,7 +115,8 @@ class Release:
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
             raise ReleaseError("Release file must be complete, got missing or misshapen fields") from None
         if declared != release.guarantee:
-            raise ReleaseError(f"Release.guarantee must be what its recipe gives, {declared!r}, got {release.guarantee!r}")
+            got = release.guarantee
+            raise ReleaseError(f"Release.guarantee must be what its recipe gives, {declared!r}, got {got!r}")
         return release
 
     def save(self, path: str | os.PathLike[str]) -> None:

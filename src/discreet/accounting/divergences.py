@@ -65,14 +65,12 @@ def dirichlet_renyi(prior: Sequence[float], n: int, order: float, *, scale: floa
         return 0.0
     first, second = entries[:2]
     rest = scale * (n - 1) if len(entries) == 2 else 0.0
-    # (Q_i, P_j): what the two levels that differ hold besides the record that moves
-    q_entry = np.array([first + rest, first, second + rest, second])
-    p_entry = np.array([second, second + rest, first, first + rest])
-    a = _order(order)
-    divergence = _entry_divergence(q_entry + scale, np.full(4, scale), a) + _entry_divergence(
-        p_entry, np.full(4, -scale), a
-    )
-    return max(float(divergence.max()), 0.0)
+    # what the two levels that differ hold besides the record that moves: Q_i, then P_j
+    gains = np.array([first + rest, first, second + rest, second]) + scale
+    losses = np.array([second, second + rest, first, first + rest])
+    steps = np.repeat([scale, -scale], 4)
+    shares = _entry_divergence(np.concatenate([gains, losses]), steps, _order(order))
+    return max(float((shares[:4] + shares[4:]).max()), 0.0)
 
 
 def largest_order(prior: Sequence[float], *, scale: float = 1.0, shrink: float = 1.0) -> float:
@@ -176,9 +174,8 @@ def _entry_divergence(p: ArrayLike, difference: ArrayLike, order: float) -> Arra
     """
     p, d = np.asarray(p, dtype=float), np.asarray(difference, dtype=float)
     finite = p + (order - 1) * d > 0
-    ahead, behind = np.where(finite, (order - 1) * d, 0.0), -d
-    value = _beyond_linear(p, ahead) / (order - 1) + _beyond_linear(p, behind)
-    return np.asarray(np.where(finite, value, np.inf))
+    ahead, behind = _beyond_linear(p, np.stack([np.where(finite, (order - 1) * d, 0.0), -d]))
+    return np.asarray(np.where(finite, ahead / (order - 1) + behind, np.inf))
 
 
 def _beyond_linear(p: Array, step: Array) -> Array:

@@ -17,13 +17,13 @@ from discreet.mechanisms import NoisyStatistics
 from discreet.models import NaiveBayes
 from discreet.noise import DiscreteGaussian
 from discreet.query import Statistics
-from discreet.schema import Binary, Categorical, Schema
+from discreet.schema import Binary, Categorical, Column, Schema
 
 __all__: list[str] = []
 
 
 def _query(relation: str = "replace-one") -> Statistics:
-    columns = {"ward": Categorical(["A", "B", "C"]), "smoker": Binary(), "sex": Categorical(["f", "m"])}
+    columns: dict[str, Column] = {"ward": Categorical(["A", "B", "C"]), "smoker": Binary(), "sex": Categorical(["f", "m"])}
     if relation == "replace-one":
         return NaiveBayes("ward", ("smoker", "sex")).query(Schema(columns, n=3))
     return NaiveBayes("ward", ("smoker", "sex")).query(Schema(columns, relation="add-remove", n_max=3))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
-RUNS = 40
+RUNS = 25
 
 
 def demo(
@@ -84,7 +84,8 @@ def _plan(study: "Study", screen: "Console") -> dict[str, Any]:
     screen.print("2  Plan: what to expect, before any row is read", style="bold")
     table = terminal.table(["release", "model", "mechanism"], ["noise sd", "90% width", "rms error"])
     plans = {}
-    for request in study.releases:
+    cells = sum(request.model.query(study.schema).cells for request in study.releases)
+    for request in terminal.progress(study.releases, "planning", steps=RUNS * cells):
         plan = pipeline.plan(request.model, request.mechanism, schema=study.schema, runs=RUNS)
         plans[request.name] = plan.to_json()
         noise = f"{max(plan.noise.values()):.1f}" if plan.noise else "-"
@@ -114,7 +115,7 @@ def _release(study: "Study", dataset: "Dataset", ledger: "Ledger", screen: "Cons
 def _posterior(made: dict[str, "Release"], screen: "Console") -> dict[str, Any]:
     """Posteriors beside the truth that nobody else knows."""
     screen.print("4  Posteriors: free, as often as wanted, beside the truth", style="bold")
-    table = terminal.table(["parameter"], ["truth", "noise-aware", "90% interval", "plug-in", "90% interval"])
+    table = terminal.table(["parameter"], ["truth", "noise-\naware", "90%\ninterval", "plug-\nin", "90%\ninterval"])
     rows: list[tuple[Estimate, Estimate]] = []
     for name in ("smoking", "wards", "flu"):
         query = made[name].query

@@ -1,8 +1,7 @@
 """`discreet plan`: what every release of a study would give, from public facts alone."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,11 +13,6 @@ if TYPE_CHECKING:
     from discreet.schema import Schema
 
 __all__ = ["plan"]
-
-T = TypeVar("T")
-
-# A simulated run takes some milliseconds on any machine: this many, over all releases, pass a second.
-RUNS_OF_A_SECOND = 200
 
 
 def plan(
@@ -43,7 +37,8 @@ def plan(
     loaded = Study.load(study)
     requests = loaded.only(only)
     schema = _sized(loaded.schema, n)
-    shown = _progress(requests, "planning", shown=runs * len(requests) >= RUNS_OF_A_SECOND)
+    cells = sum(request.model.query(schema).cells for request in requests)
+    shown = terminal.progress(requests, "planning", steps=runs * cells)
     plans = [(request, pipeline.plan(request.model, request.mechanism, schema=schema, runs=runs)) for request in shown]
     if as_json:
         terminal.emit({"study": str(study), "releases": [{"name": r.name, **made.to_json()} for r, made in plans]})
@@ -77,14 +72,3 @@ def _lines(made: "Plan") -> list[tuple[str, str]]:
         lines.append(("width", f"{made.width:.4g} on average for 90% intervals, which cover {made.coverage:.1%}"))
     lines.append(("error", f"{made.error:.4g} root mean square of the estimate, over {made.runs} simulated runs"))
     return lines
-
-
-def _progress(items: Iterable[T], description: str, *, shown: bool) -> Iterator[T]:
-    """A bar on standard error, whether or not it shows being decided by the public number of runs."""
-    from rich.console import Console
-    from rich.progress import track
-
-    screen = Console(stderr=True)
-    yield from track(
-        list(items), description, console=screen, transient=True, disable=not (shown and screen.is_terminal)
-    )

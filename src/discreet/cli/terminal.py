@@ -4,9 +4,9 @@ import json
 import sys
 import textwrap
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["AsJson", "Incomplete", "StudyFile", "console", "emit", "facts", "report", "table"]
+__all__ = ["AsJson", "Incomplete", "StudyFile", "console", "emit", "facts", "progress", "report", "table"]
 
 PACKAGE = Path(__file__).parents[1]
 INDENT = 13
+STEPS_OF_A_SECOND = 300
+
+T = TypeVar("T")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="The study, a TOML file.", show_default=False)]
@@ -66,10 +69,23 @@ def table(words: Iterable[str], numbers: Iterable[str] = ()) -> "Table":
 
     made = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for name in words:
-        made.add_column(name, overflow="fold")
+        made.add_column(name)
     for name in numbers:
         made.add_column(name, justify="right", no_wrap=True)
     return made
+
+
+def progress(items: Sequence[T], description: str, *, steps: int) -> Iterable[T]:
+    """The items, with a bar on standard error if their public cost says that they take over a second.
+
+    A step is one simulated run for one released number, some milliseconds. Time itself never starts a bar.
+    """
+    from rich.console import Console
+    from rich.progress import track
+
+    screen = Console(stderr=True)
+    shown = steps >= STEPS_OF_A_SECOND and screen.is_terminal
+    return track(items, description, console=screen, transient=True, disable=not shown)
 
 
 def report(problem: BaseException, *, as_json: bool) -> int:

@@ -34,7 +34,7 @@ class NoisyStatistics:
     Parameters
     ----------
     epsilon
-        Alone: pure DP by discrete Laplace noise. With `delta`: discrete Gaussian noise of the largest zCDP that meets both.
+        Alone: pure DP by discrete Laplace noise. With `delta`: discrete Gaussian noise, the largest zCDP that meets both.
     rho
         zCDP by discrete Gaussian noise, instead of epsilon.
     delta
@@ -72,13 +72,13 @@ class NoisyStatistics:
         schema = query.schema
         if self._rho() is None:
             assert self.epsilon is not None
-            theorem = f"discrete Laplace noise on integers of L1 sensitivity {query.l1} (noisy_statistics.md, Theorem 1)"
+            theorem = f"discrete Laplace noise, integers of L1 sensitivity {query.l1} (noisy_statistics.md, Theorem 1)"
             sampler = "OpenDP discrete Laplace in exact arithmetic"
             return PureDP(self.epsilon, Basis(schema.relation, str(schema.unit), theorem, sampler))
         rho = self._rho()
         assert rho is not None
         squared = query.squared_l2
-        theorem = f"discrete Gaussian noise on integers of squared L2 sensitivity {squared} (noisy_statistics.md, Theorem 2)"
+        theorem = f"discrete Gaussian noise, squared L2 sensitivity {squared} (noisy_statistics.md, Theorem 2)"
         sampler = "OpenDP discrete Gaussian in exact arithmetic"
         return ZCDP(rho, Basis(schema.relation, str(schema.unit), theorem, sampler))
 

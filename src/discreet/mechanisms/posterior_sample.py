@@ -66,7 +66,8 @@ class PosteriorSample:
             raise QueryError(f"PosteriorSample must have relation 'replace-one', got {schema.relation!r}")
         loss = min(self.epsilon, 2.0 * self._log_ratio(query) * (1 + 1e-14))
         cells = len(family.prior)
-        theorem = f"exponential mechanism on {cells} probabilities ≥ {self.truncation:g} (posterior_sample.md, Theorem 1)"
+        space = f"{cells} probabilities ≥ {self.truncation:g}"
+        theorem = f"exponential mechanism on {space} (posterior_sample.md, Theorem 1)"
         exact = "inverse CDF" if cells == 2 else "corrected accept-reject"
         sampler = (
             f"exact draw by {exact} from a ChaCha20 generator keyed by the operating system, in double precision "
@@ -90,7 +91,8 @@ class PosteriorSample:
         """C = sup |log theta_i - log theta_j| over the declared space (F-OPS)."""
         cells = len(_family(query).prior)
         if cells * self.truncation >= 1.0:
-            raise QueryError(f"PosteriorSample.truncation must be below 1/{cells} for {cells} levels, got {self.truncation!r}")
+            limit = f"below 1/{cells} for {cells} levels"
+            raise QueryError(f"PosteriorSample.truncation must be {limit}, got {self.truncation!r}")
         return math.log((1.0 - (cells - 1) * self.truncation) / self.truncation)
 
 

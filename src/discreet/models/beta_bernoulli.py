@@ -59,10 +59,10 @@ class BetaBernoulli:
             ones = min(max(float(value["ones"]), 0.0), float(query.largest_total))
             zeros = query.largest_total - ones
         a, b = self.prior
-        return BetaMixture.single(ones + a, zeros + b)
+        return BetaMixture(np.array([ones + a]), np.array([zeros + b]), np.zeros(1), np.nan)
 
     def simulate(self, schema: Schema, rng: np.random.Generator) -> Simulated:
-        """theta from the prior, then n rows."""
+        """Theta from the prior, then n rows."""
         theta = rng.beta(*self.prior)
         size = self.query(schema).largest_total
         return {"probability": theta}, {self.column: (rng.random(size) < theta).astype(np.int64)}

@@ -46,7 +46,7 @@ class DirichletCategorical:
         return DirichletPosterior(counts + np.asarray(self._prior(query)), self._levels(query.schema))
 
     def simulate(self, schema: Schema, rng: np.random.Generator) -> Simulated:
-        """theta from the prior, then n rows."""
+        """Theta from the prior, then n rows."""
         query = self.query(schema)
         theta = rng.dirichlet(self._prior(query))
         rows = rng.choice(theta.size, size=query.largest_total, p=theta)

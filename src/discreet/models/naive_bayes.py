@@ -14,7 +14,7 @@ import numpy as np
 from discreet.errors import QueryError
 from discreet.models.base import Simulated, Value, dirichlet_prior
 from discreet.noise import NoiseLaw
-from discreet.posterior import NaiveBayesPlugIn, NaiveBayesPosterior, naive_bayes_from_tables
+from discreet.posterior import NaiveBayesPlugIn, NaiveBayesPosterior, naive_bayes_from_tables, plug_in_from_tables
 from discreet.query import Counts, Statistics
 from discreet.schema import Binary, Categorical, Schema
 
@@ -46,7 +46,9 @@ class NaiveBayes:
         features = (self.features,) if isinstance(self.features, str) else tuple(self.features)
         prior = tuple(self.prior) if isinstance(self.prior, list) else self.prior
         if not features or len(set(features)) != len(features) or self.target in features:
-            raise QueryError(f"NaiveBayes.features must be different columns without the target, got {list(features)!r}")
+            raise QueryError(f"NaiveBayes.features must be different columns, not the target, got {list(features)!r}")
+        if "class" in features:  # the name under which posteriors list the class probabilities
+            raise QueryError('NaiveBayes.features must not be named "class", got a column of that name')
         dirichlet_prior("NaiveBayes.prior", prior, len(prior) if isinstance(prior, tuple) else 1)
         dirichlet_prior("NaiveBayes.feature_prior", self.feature_prior, 1)
         object.__setattr__(self, "features", features)
@@ -62,27 +64,27 @@ class NaiveBayes:
         """Exact independent draws: the tables are independent given the class counts, which form a lattice."""
         return naive_bayes_from_tables(
             tables={name: np.asarray(value[name], dtype=float) for name in self.features},
+            n=query.total,
+            n_max=query.largest_total,
             laws={name: laws[name] for name in self.features},
-            total=query.total,
-            largest_total=query.largest_total,
             **self._facts(query.schema),
         )
 
     def plug_in(self, query: Statistics, value: Value) -> NaiveBayesPlugIn:
         """Clip the noisy tables at zero and update the priors with them; class counts are averaged over the tables."""
-        tables = {name: np.maximum(np.asarray(value[name], dtype=float), 0.0) for name in self.features}
-        return NaiveBayesPlugIn.from_tables(tables=tables, **self._facts(query.schema))
+        tables = {name: np.asarray(value[name], dtype=float) for name in self.features}
+        return plug_in_from_tables(tables=tables, **self._facts(query.schema))
 
     def simulate(self, schema: Schema, rng: np.random.Generator) -> Simulated:
         """Parameters from their priors, then n rows."""
         facts, size = self._facts(schema), self.query(schema).largest_total
-        classes = rng.dirichlet(facts["prior"])
-        truth: dict[str, Any] = {self.target: classes}
+        classes = rng.dirichlet(facts["class_prior"])
+        truth: dict[str, Any] = {"class": classes}
         labels = rng.choice(classes.size, size=size, p=classes)
         rows = {self.target: labels}
         for name in self.features:
-            cells = len(facts["levels"][name])
-            theta = rng.dirichlet(np.full(cells, self.feature_prior), size=classes.size)
+            cells = len(facts["feature_levels"][name])
+            theta = rng.dirichlet(facts["feature_priors"][name], size=classes.size)
             truth[name] = theta
             # inverse CDF row by row: the first level whose cumulative probability passes a uniform
             rows[name] = np.minimum((rng.random((size, 1)) > theta.cumsum(1)[labels]).sum(1), cells - 1)
@@ -91,11 +93,12 @@ class NaiveBayes:
     def _facts(self, schema: Schema) -> dict[str, Any]:
         """What the posterior needs besides the tables; all public."""
         classes = self._levels(schema, self.target)
+        features = {name: self._levels(schema, name) for name in self.features}
         return {
-            "target": self.target,
-            "levels": {name: self._levels(schema, name) for name in (self.target, *self.features)},
-            "prior": np.asarray(dirichlet_prior("NaiveBayes.prior", self.prior, len(classes))),
-            "feature_prior": self.feature_prior,
+            "class_prior": np.asarray(dirichlet_prior("NaiveBayes.prior", self.prior, len(classes))),
+            "feature_priors": {name: np.full(len(levels), self.feature_prior) for name, levels in features.items()},
+            "class_levels": classes,
+            "feature_levels": features,
         }
 
     def _levels(self, schema: Schema, name: str) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
     p(θ | y) = Σ_k w_k Beta(θ; k + a, n - k + b),   w_k ∝ C(n, k) B(k + a, n - k + b) f(y - k)        [beyond §4]
 
-The unseen count is summed out, so the interval is as wide as the noise makes it. Sums over k cost O(reach of the noise).
+The unseen count is summed out, so the interval is as wide as the noise makes it. Sums over k cost O(reach of the
+noise).
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +34,7 @@ PAIR_DRAWS = 100_000
 
 @dataclass(frozen=True)
 class BetaMixture:
-    """A mixture of Beta laws; `log_weights` need not be normalised, `log_marginal` is the log evidence of the release."""
+    """A mixture of Beta laws; `log_weights` need not be normalised, `log_marginal` is the log evidence."""
 
     a: Array
     b: Array
@@ -96,9 +97,9 @@ class BetaMixture:
         return (rng.random(n) < self.sample(n, rng)).astype(np.int64)
 
     def summary(self) -> Summary:
-        """Mean, deviation and 90% interval of "theta"."""
+        """Mean, deviation and 90% interval of "probability"."""
         lower, upper = self.interval(SUMMARY_LEVEL)
-        return describe(["theta"], {"mean": self.mean(), "sd": self.sd(), "lower": lower, "upper": upper})
+        return describe(["probability"], {"mean": self.mean(), "sd": self.sd(), "lower": lower, "upper": upper})
 
     def log_evidence(self) -> float:
         """Log-probability (density, for continuous noise) of the release under the model."""
@@ -111,7 +112,7 @@ class BetaMixture:
         attributes: Mapping[str, Any] | None = None,
     ) -> Any:
         """Draws as an xarray DataTree for ArviZ; `attributes` must be public."""
-        return to_datatree({"theta": self.sample(draws, rng)}, {}, attributes)
+        return to_datatree({"probability": self.sample(draws, rng)}, {}, attributes)
 
     def __str__(self) -> str:
         return as_text("posterior of one probability", self.summary())
@@ -132,8 +133,8 @@ def beta_from_two_counts(
 ) -> BetaMixture:
     """Posterior given noisy counts of zeros and of ones.
 
-    With n public the pair is (n - k, k). With n private (None) it is uniform on 0..n_max and the mixture runs over all pairs
-    that matter; above eight million of them, over 100,000 exact draws of the pair from a fixed public seed.
+    With n public the pair is (n - k, k). With n private (None) it is uniform on 0..n_max and the mixture runs over
+    all pairs that matter; above eight million of them, over 100,000 exact draws of the pair from a fixed public seed.
     """
     check_released("beta_from_two_counts.y_zero", y_zero)
     check_released("beta_from_two_counts.y_one", y_one)
@@ -148,15 +149,16 @@ def beta_from_two_counts(
     if zeros.size * ones.size > MOST_PAIRS:
         counts = lattice.sample(PAIR_DRAWS, np.random.default_rng(0))
         pairs, repeats = np.unique(counts, axis=0, return_counts=True)
-        return BetaMixture(pairs[:, 1] + prior[0], pairs[:, 0] + prior[1], np.log(repeats), lattice.log_evidence)
+        zero, one = pairs.T.astype(np.float64)
+        return BetaMixture(one + prior[0], zero + prior[1], np.log(repeats), lattice.log_evidence)
     totals = np.arange(zeros[0] + ones[0], zeros[-1] + ones[-1] + 1)
     log_total = np.where(totals <= n_max, log_arrangements(totals, float(alphas.sum())), -np.inf)
     log_weights = (log_polya(zeros, alphas[0]) + law.log_density(y_zero - zeros))[:, None] + (
         log_polya(ones, alphas[1]) + law.log_density(y_one - ones)
     )
     log_weights += np.lib.stride_tricks.sliding_window_view(log_total, ones.size)  # row i, column j: zeros[i] + ones[j]
-    zero, one = np.nonzero(log_weights > log_weights.max() - NEGLIGIBLE)
-    return BetaMixture(ones[one] + prior[0], zeros[zero] + prior[1], log_weights[zero, one], lattice.log_evidence)
+    i, j = np.nonzero(log_weights > log_weights.max() - NEGLIGIBLE)
+    return BetaMixture(ones[j] + prior[0], zeros[i] + prior[1], log_weights[i, j], lattice.log_evidence)
 
 
 def _possible(lattice: Lattice, j: int) -> Array:

@@ -88,7 +88,7 @@ class DirichletPosterior(_DirichletAnswers):
     """Dirichlet(alpha): the plug-in posterior, which takes its counts at face value."""
 
     def mean(self) -> Array:
-        """alpha / Σ alpha."""
+        """The shares alpha / Σ alpha."""
         return np.asarray(self.alpha / self.alpha.sum())
 
     def sd(self) -> Array:
@@ -120,9 +120,9 @@ class DirichletPosterior(_DirichletAnswers):
 class DirichletLattice(_DirichletAnswers):
     """The exact noise-aware posterior given noisy counts of every level.
 
-    With a public total every level's marginal is an exact mixture of Betas, so mean, sd, quantile and interval are exact.
-    With a private total they are computed from 20,000 independent exact draws made from a fixed public seed (the mean and
-    sd after averaging over θ given the counts, which leaves an error below 0.7% of the sd).
+    With a public total every level's marginal is an exact mixture of Betas, so mean, sd, quantile and interval are
+    exact. With a private total they are computed from 20,000 independent exact draws made from a fixed public seed
+    (the mean and sd after averaging over θ given the counts, which leaves an error below 0.7% of the sd).
     """
 
     released: Array

@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 class Draws:
     """Independent draws from a tempered posterior: arrays (draws, …) by parameter name.
 
-    A draw spreads around the data by the temperature as well as by what the data leave open, so the spread of the draws is not
-    the uncertainty of the parameter: intervals are refused.
+    A draw spreads around the data by the temperature as well as by what the data leave open, so the spread of the
+    draws is not the uncertainty of the parameter: intervals are refused.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ class Draws:
         return {name: np.asarray(array.mean(axis=0)) for name, array in self.values.items()}
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Array]:
-        """n of the released draws in random order; with replacement when more are asked for than were released."""
+        """Take n of the released draws in random order, with replacement when more are asked for than were released."""
         chosen = (rng or np.random.default_rng()).choice(self.draws, size=n, replace=n > self.draws)
         return {name: array[chosen] for name, array in self.values.items()}
 
     def predict(self, n: int, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
-        """Codes of n new records, each from one of the released draws; for one probability or one probability vector."""
+        """Codes of n new records, each from one released draw; for one probability or one vector of probabilities."""
         rng = rng or np.random.default_rng()
         array = self._first(self.values)
         if len(self.values) != 1 or array.ndim > 2 or array.min() < 0.0 or array.max() > 1.0:

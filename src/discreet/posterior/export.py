@@ -1,7 +1,7 @@
 """Posterior draws as an xarray DataTree with the ArviZ group `posterior`.
 
-Only draws and public attributes leave. The other ArviZ groups (observed data, log likelihood, sampler statistics) describe the
-private rows or the sampler's path through them and are never written.
+Only draws and public attributes leave. The other ArviZ groups (observed data, log likelihood, sampler statistics)
+describe the private rows or the sampler's path through them and are never written.
 """
 
 import json
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 
-__all__ = ["Axes", "DEFAULT_DRAWS", "to_datatree"]
+__all__ = ["DEFAULT_DRAWS", "Axes", "to_datatree"]
 
 # parameter -> {dimension: its declared levels}, in the order of the array's axes after the draws
 Axes = Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -24,7 +24,8 @@ DEFAULT_DRAWS = 4000
 def to_datatree(draws: Mapping[str, NDArray[Any]], axes: Axes, attributes: Mapping[str, Any] | None = None) -> Any:
     """Arrays (draw, levels…) by parameter name as one chain of the group `posterior`.
 
-    `attributes` must be public (a recipe, a guarantee); nested values are written as JSON text so that netCDF can hold them.
+    `attributes` must be public (a recipe, a guarantee); nested values are written as JSON text so that netCDF can
+    hold them.
     """
     import xarray
 

@@ -4,8 +4,8 @@ Components Beta(a, b), Beta(a+1, b-1), … form a *run*, and inside a run
 
     I_x(a + 1, b - 1) = I_x(a, b) - x f(x; a, b) / a                                             (DLMF 8.17.20)
 
-so the CDF of a whole run needs one incomplete beta function and the densities, which are needed anyway. Everything is a function of
-t = logit x, which keeps the digits of quantiles next to 0 and 1.
+so the CDF of a whole run needs one incomplete beta function and the densities, which are needed anyway. Everything is
+a function of t = logit x, which keeps the digits of quantiles next to 0 and 1.
 """
 
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class MixtureCurve:
         return np.asarray(np.where(inside, log_density, -np.inf))
 
     def quantiles(self, q: Array) -> Array:
-        """x with P(θ ≤ x) = q, 0 < q < 1: Newton steps in the logit inside a shrinking bracket."""
+        """The x with P(θ ≤ x) = q, 0 < q < 1: Newton steps in the logit inside a shrinking bracket."""
         t = self._first_guess(q)
         low, high = np.full(q.shape, -FARTHEST), np.full(q.shape, FARTHEST)
         for _ in range(200):
@@ -94,7 +94,7 @@ class MixtureCurve:
         return np.asarray(np.clip(middle + spread * ndtri(q), -FARTHEST / 2, FARTHEST / 2))
 
     def _log_kernel(self, t: Array) -> Array:
-        """log x^a (1-x)^b / B(a, b) of every component (columns) at every logit t (rows)."""
+        """Log of x^a (1-x)^b / B(a, b) for every component (columns) at every logit t (rows)."""
         log_x, log_y = -np.logaddexp(0.0, -t)[:, None], -np.logaddexp(0.0, t)[:, None]
         return np.asarray(self.log_peak + self.a * (log_x - self.log_mean) + self.b * (log_y - self.log_rest))
 

@@ -1,8 +1,8 @@
 """Naive Bayes given only noisy tables of class × level, one for each feature.
 
-π ~ Dirichlet(class prior), θ_{d,c} ~ Dirichlet(feature prior) for feature d in class c; a row has class c with probability π_c and,
-independently, level l of feature d with probability θ_{d,c,l}. All tables count the same rows, so they share their class totals;
-`samplers.consensus` sums over everything unseen and draws it exactly:
+π ~ Dirichlet(class prior), θ_{d,c} ~ Dirichlet(feature prior) for feature d in class c; a row has class c with
+probability π_c and, independently, level l of feature d with probability θ_{d,c,l}. All tables count the same rows,
+so they share their class totals; `samplers.consensus` sums over everything unseen and draws it exactly:
 
     p(π, θ | y) = Σ_{N, k} P(N, k | y) Dirichlet(π; N + alpha) Π_{d,c} Dirichlet(θ_{d,c}; k_{d,c} + beta_d)
 """
@@ -36,10 +36,10 @@ RECORDS_AT_ONCE = 256
 
 @dataclass(frozen=True)
 class NaiveBayesPosterior:
-    """The exact noise-aware posterior; parameters are "class" (classes,) and one array (classes, levels) for each feature.
+    """The exact noise-aware posterior of "class" (classes,) and of one array (classes, levels) for each feature.
 
-    Mean, sd, quantile and interval come from 20,000 independent exact draws made from a fixed public seed (mean and sd after
-    averaging over the probabilities given the counts, which leaves an error below 0.7% of the sd).
+    Mean, sd, quantile and interval come from 20,000 independent exact draws made from a fixed public seed (mean and
+    sd after averaging over the probabilities given the counts, which leaves an error below 0.7% of the sd).
     """
 
     consensus: Consensus
@@ -108,7 +108,7 @@ class NaiveBayesPosterior:
         return {"class": classes, **codes}
 
     def predict_proba(self, records: Mapping[str, Sequence[str | int]]) -> Array:
-        """P(class | features, release) of public new records, given as level texts or codes by feature: (records, classes)."""
+        """P(class | features, release) of public new records (level texts or codes by feature): (records, classes)."""
         codes = self._codes(records)
         chosen = {name: alpha[:PREDICTION_DRAWS] for name, alpha in self._stored_parameters.items()}
         log_given = {name: np.log(alpha / alpha.sum(axis=-1, keepdims=True)) for name, alpha in chosen.items()}
@@ -126,7 +126,10 @@ class NaiveBayesPosterior:
         """Mean, deviation and 90% interval of "class[c]" and "feature[c, level]"."""
         names = [f"class[{c}]" for c in self.class_levels]
         names += [
-            f"{d}[{c}, {l}]" for d, levels in self.feature_levels.items() for c in self.class_levels for l in levels
+            f"{d}[{c}, {level}]"
+            for d, levels in self.feature_levels.items()
+            for c in self.class_levels
+            for level in levels
         ]
         lower, upper = (self.quantile(float(q)) for q in tails(SUMMARY_LEVEL))
         columns = {"mean": self.mean(), "sd": self.sd(), "lower": lower, "upper": upper}
@@ -182,7 +185,7 @@ def naive_bayes_from_tables(
     class_levels: Sequence[str],
     feature_levels: Mapping[str, Sequence[str]],
 ) -> NaiveBayesPosterior:
-    """Posterior given one noisy table (classes, levels) for each feature; n public, or None when it is uniform on 0..n_max."""
+    """Posterior given one noisy table (classes, levels) per feature; n public, or None: uniform on 0..n_max."""
     if not feature_levels or "class" in feature_levels or set(tables) != set(feature_levels):
         raise QueryError(
             f'naive_bayes_from_tables.tables must be one for each feature, none named "class", got {sorted(tables)}'

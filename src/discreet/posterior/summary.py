@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 
-__all__ = ["SUMMARY_LEVEL", "Summary", "as_text", "check_released", "check_order", "describe", "tails"]
+__all__ = ["SUMMARY_LEVEL", "Summary", "as_text", "check_order", "check_released", "describe", "tails"]
 
 Summary = dict[str, dict[str, float]]
 

@@ -1,0 +1,1 @@
+"""Pure numerics: exact sums over unseen counts, exact draws from truncated laws. No rows."""

@@ -1,13 +1,13 @@
 """Cells: nonnegative integer counts that nobody saw, each with a weight for every value it may have.
 
-A released count y = k + noise weighs its true value k with the probability of the noise and with what the model says about k
-before the total is known:
+A released count y = k + noise weighs its true value k with the probability of the noise and with what the model says
+about k before the total is known:
 
     Polya(alpha)         Γ(k + alpha) / (k! Γ(alpha))     the probability of the cell is unknown, its prior is Dirichlet
     Multinomial(log θ)   θ^k / k!                         the probability of the cell is given
 
-Only a window of values matters. It depends on the tilt e^{tilt·k} under which a set of cells is made to add up to a wanted
-total, so windows are grown until both ends are negligible under the tilt.
+Only a window of values matters. It depends on the tilt e^{tilt·k} under which a set of cells is made to add up to a
+wanted total, so windows are grown until both ends are negligible under the tilt.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Window:
     complete: bool = False
 
     def tilted(self, tilt: float) -> Array:
-        """log-weights of k, times e^{tilt (k - low)}."""
+        """Log-weights of k, times e^{tilt (k - low)}."""
         return np.asarray(self.log_weights + tilt * np.arange(self.log_weights.shape[1]))
 
     def moments(self, tilt: float) -> tuple[Array, Array]:
@@ -78,7 +78,7 @@ class Polya:
     alpha: Array
 
     def log_weight(self, k: Array) -> Array:
-        """log Γ(k + alpha) / (k! Γ(alpha)), one row per cell."""
+        """Log of Γ(k + alpha) / (k! Γ(alpha)), one row per cell."""
         return log_polya(k, self.alpha[:, None])
 
 
@@ -89,7 +89,7 @@ class Multinomial:
     log_theta: Array
 
     def log_weight(self, k: Array) -> Array:
-        """log θ^k / k!, one row per cell."""
+        """Log of θ^k / k!, one row per cell."""
         from scipy.special import gammaln
 
         return np.asarray(k * self.log_theta[:, None] - gammaln(k + 1.0))

@@ -1,12 +1,14 @@
 """Exact sums over all compositions: the joint law of independent integer cells given their total.
 
-The weights p_j(k) of the cells, tilted by e^{tilt·k} and normalised, are convolved one after the other. The partial sums
+The weights p_j(k) of the cells, tilted by e^{tilt·k} and normalised, are convolved one after the other. The partial
+sums
 
     F_1 = p_1,   F_j = F_{j-1} * p_j        (F_j(N) = weight of all ways in which the first j cells add up to N)
 
-give the weight of every total, and backwards an exact draw of the cells given a total: k_K with probability proportional to
-p_K(k) F_{K-1}(N - k), then k_{K-1} given what is left, and so on. The tilt changes nothing in these conditional laws; it puts the
-wanted total where F is large, so that the absolute rounding error of the FFT (about 1e-16) is a relative one too.
+give the weight of every total, and backwards an exact draw of the cells given a total: k_K with probability
+proportional to p_K(k) F_{K-1}(N - k), then k_{K-1} given what is left, and so on. The tilt changes nothing in these
+conditional laws; it puts the wanted total where F is large, so that the absolute rounding error of the FFT (about
+1e-16) is a relative one too.
 """
 
 from collections.abc import Callable, Sequence
@@ -171,7 +173,7 @@ def _draw_backwards(
     guesses: Any,
     counts: Any,
 ) -> None:
-    """Inverse CDF, visiting the values outwards from a guess: any fixed order of the values is exact, this one is short."""
+    """Inverse CDF, visiting the values outwards from a guess: any fixed order is exact, this one is short."""
     last = len(cell_offset) - 1
     for i in range(len(totals)):
         rest = totals[i]

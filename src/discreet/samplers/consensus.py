@@ -1,13 +1,15 @@
 """Several noisy tables of the same rows: cell counts of D tables that share their row totals N_1 … N_C.
 
-Table d splits the N_c rows of class c over its own levels. Given N_c the splits are independent, so with L_cd(N) the weight of all
-splits of N (a chain over the levels of d) the class totals are themselves cells of an outer chain, with weights
+Table d splits the N_c rows of class c over its own levels. Given N_c the splits are independent, so with L_cd(N) the
+weight of all splits of N (a chain over the levels of d) the class totals are themselves cells of an outer chain, with
+weights
 
     log W_c(N) = log prior_c(N) + Σ_d [ log N! Γ(B_d) / Γ(N + B_d) + L_cd(N) ]
 
-(without the Γ where the level probabilities are given). Each L_cd must be accurate where the tables *together* put N_c, which may be far
-from where table d alone would: all chains of a class are tilted to the current consensus, the consensus is computed again, and
-so on until it stays; where it is wider than one tilt can serve, the chains are patched.
+(without the Γ where the level probabilities are given). Each L_cd must be accurate where the tables *together* put
+N_c, which may be far from where table d alone would: all chains of a class are tilted to the current consensus, the
+consensus is computed again, and so on until it stays; where it is wider than one tilt can serve, the chains are
+patched.
 """
 
 from collections.abc import Sequence
@@ -17,13 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.samplers.cells import CountPrior, NoisyCells, Polya, Table, Window
-from discreet.samplers.lattice import OMITTED, Lattice, Total, log_arrangements
+from discreet.samplers.lattice import Lattice, Total, log_arrangements
 from discreet.samplers.patchwork import Patchwork
 
 __all__ = ["Consensus"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+RANGE_DRAWS = 4_000
 
 
 @dataclass(frozen=True)
@@ -49,13 +53,13 @@ class Consensus:
                 break
             targets = np.clip(means, 0.0, total.highest)
         for _ in range(20):
-            ranges = [_range(outer, classes, c, total) for c in range(len(targets))]
-            if not any(ranges):
+            ranges = _likely_ranges(classes, total)
+            short = {c for c, span in enumerate(ranges) if not all(row[c].trusts(*span) for row in patches)}
+            if not short:
                 break
-            for c, wider in enumerate(ranges):
-                if wider is not None:
-                    for d, table in enumerate(tables):
-                        patches[d][c] = Patchwork.over(table[c], *wider, total.highest)
+            for row, table in zip(patches, tables, strict=True):
+                for c in short:
+                    row[c] = Patchwork.over(table[c], *ranges[c], total.highest)
             outer = _class_cells(tables, patches, prior, total)
             classes = Lattice.build(Table(outer), total)
         return cls(classes, tuple(tuple(row) for row in patches))
@@ -75,21 +79,22 @@ class Consensus:
 
 
 def _first_guess(tables: Sequence[Sequence[NoisyCells]], total: Total) -> Array:
-    """Row sums averaged with weights 1 / variance, moved to add up to a public total."""
+    """Row sums averaged with weights 1 / variance, moved by one shift and cut at 0 so that they add up to a possible total."""
     sums = np.array([[cells.released.sum() for cells in table] for table in tables])
-    weights = np.array(
-        [[1.0 / (cells.law.variance * cells.released.size + 1e-300) for cells in table] for table in tables]
-    )
-    guess = np.sum(weights * sums, axis=0) / np.sum(weights, axis=0)
-    if total.lowest == total.highest:
-        guess = guess + (total.highest - guess.sum()) / guess.size
-    return np.asarray(np.clip(guess, 0.0, total.highest))
+    weights = np.array([[1.0 / (cells.law.variance * cells.released.size) for cells in table] for table in tables])
+    guess = np.sum(weights / weights.max() * sums, axis=0) / np.sum(weights / weights.max(), axis=0)
+    wanted = float(np.clip(np.maximum(guess, 0.0).sum(), total.lowest, total.highest))
+    low, high = guess.min() - wanted - 1.0, guess.max() + 1.0
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if np.maximum(guess - middle, 0.0).sum() > wanted else (low, middle)
+    return np.asarray(np.clip(guess - high, 0.0, total.highest))
 
 
 def _class_cells(
     tables: Sequence[Sequence[NoisyCells]], patches: Sequence[Sequence[Patchwork]], prior: CountPrior, total: Total
 ) -> Window:
-    """log W_c on the totals that every table can serve, one row per class."""
+    """Log of W_c on the totals that every table can serve, one row per class."""
     rows = [_class_weights([t[c] for t in tables], [p[c] for p in patches]) for c in range(len(patches[0]))]
     width = max(weights.size for _, weights in rows)
     low = np.array([first for first, _ in rows], dtype=np.int64)
@@ -101,7 +106,7 @@ def _class_cells(
 
 
 def _class_weights(cells: Sequence[NoisyCells], patches: Sequence[Patchwork]) -> tuple[int, Array]:
-    """Σ_d [ log N! Γ(B_d) / Γ(N + B_d) + L_cd(N) ] of one class, from the first total that every table can serve."""
+    """One class's Σ_d [ log N! Γ(B_d) / Γ(N + B_d) + L_cd(N) ], from the first total that every table can serve."""
     parts = [patch.log_totals() for patch in patches]
     first, last = max(int(totals[0]) for totals, _ in parts), min(int(totals[-1]) for totals, _ in parts)
     sums = np.arange(first, last + 1)
@@ -121,16 +126,11 @@ def _moments(classes: Lattice) -> tuple[Array, Array]:
     return moments[:, 0], np.sqrt(moments[:, 1])
 
 
-def _range(outer: Window, classes: Lattice, c: int, total: Total) -> tuple[int, int] | None:
-    """A wider range for the totals of class c where an end of the served one is still probable, else None."""
-    served = np.flatnonzero(np.isfinite(outer.log_weights[c])) + outer.low[c]
-    low, high = int(served[0]), int(served[-1])
-    wider_low, wider_high = low, high
-    for chain in classes.patchwork.chains:
-        law = chain.cells[c]
-        probable = law.support[law.weights > np.exp(-OMITTED) * law.weights.max()]
-        if probable[0] <= low:
-            wider_low = max(0, low - (high - low) // 2 - 1)
-        if probable[-1] >= high:
-            wider_high = min(total.highest, high + (high - low) // 2 + 1)
-    return None if (wider_low, wider_high) == (low, high) else (wider_low, wider_high)
+def _likely_ranges(classes: Lattice, total: Total) -> list[tuple[int, int]]:
+    """For every class three times the range of some draws: room for ten deviations, or for tails of e^-25."""
+    draws = classes.sample(RANGE_DRAWS, np.random.default_rng(0))
+    low, high = draws.min(axis=0), draws.max(axis=0)
+    room = high - low + 5
+    return [
+        (int(a), int(b)) for a, b in zip(np.maximum(low - room, 0), np.minimum(high + room, total.highest), strict=True)
+    ]

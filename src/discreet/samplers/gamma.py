@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 def log_gamma_ratio(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
-    """log Γ(x + a) - log Γ(x + b) for positive arguments."""
+    """Difference log Γ(x + a) - log Γ(x + b) for positive arguments."""
     top, bottom = np.add(x, a, dtype=float), np.add(x, b, dtype=float)
     gap = np.subtract(a, b, dtype=float)
     leading = gap * np.log(bottom) + (top - 0.5) * np.log1p(gap / bottom) - gap
@@ -24,14 +24,15 @@ def log_gamma_ratio(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def log_polya(k: ArrayLike, alpha: ArrayLike) -> Array:
-    """log Γ(k + alpha) / (k! Γ(alpha)): the weight a Dirichlet-multinomial gives to k records in one cell."""
+    """Log of Γ(k + alpha) / (k! Γ(alpha)), the weight a Dirichlet-multinomial gives to k records in one cell."""
     from scipy.special import gammaln
 
+    alpha = np.asarray(alpha, dtype=float)
     return np.asarray(log_gamma_ratio(k, alpha, 1.0) - gammaln(alpha))
 
 
 def log_beta_kernel(a: ArrayLike, b: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
-    """log x^a y^b / B(a, b) for y = 1 - x > 0 and x > 0; both are given so that neither loses its digits."""
+    """Log of x^a y^b / B(a, b) for y = 1 - x > 0 and x > 0; both are given so that neither loses its digits."""
     a, b, x, y = (np.asarray(value, dtype=float) for value in (a, b, x, y))
     total = a + b
     excess = np.where(x <= 0.5, x * total - a, b - y * total)  # both are total · (x - mean); the rounding cancels below
@@ -41,14 +42,14 @@ def log_beta_kernel(a: ArrayLike, b: ArrayLike, x: ArrayLike, y: ArrayLike) -> A
 
 
 def _log_relative(value: Array, reference: Array, excess: Array) -> Array:
-    """log value / reference, from their difference where they are close."""
+    """Log of value / reference, from their difference where they are close."""
     relative = excess / reference
     near = np.abs(relative) < 0.5
     return np.asarray(np.where(near, np.log1p(np.where(near, relative, 0.0)), np.log(value / reference)))
 
 
 def _stirling_error(z: Array) -> Array:
-    """e(z): the series from z = 16 on (its next term is below 1e-16 there), the definition below."""
+    """The error e(z): the series from z = 16 on (its next term is below 1e-16 there), the definition below."""
     from scipy.special import gammaln
 
     inverse = 1.0 / np.maximum(z, 16.0)

@@ -20,7 +20,7 @@ MOST_TERMS = 20_000  # a few dozen at most in the tails; of order sqrt(a + b) ne
 
 
 def log_incomplete_beta(a: ArrayLike, b: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
-    """log I_x(a, b), with y = 1 - x given so that both ends keep their digits. -inf at x = 0, 0 at y = 0."""
+    """Log of I_x(a, b), with y = 1 - x given so that both ends keep their digits. -inf at x = 0, 0 at y = 0."""
     from scipy.special import betainc, betaincc
 
     a, b, x, y = np.broadcast_arrays(*(np.asarray(value, dtype=float) for value in (a, b, x, y)))
@@ -40,7 +40,7 @@ def log_incomplete_beta(a: ArrayLike, b: ArrayLike, x: ArrayLike, y: ArrayLike) 
 
 
 def _log_tail(a: Array, b: Array, x: Array, y: Array) -> Array:
-    """log I_x(a, b) by the continued fraction on the side of the mean where it converges."""
+    """Log of I_x(a, b) by the continued fraction on the side of the mean where it converges."""
     left = x * (a + b + 2) <= a + 1
     small = np.empty_like(x)
     small[left] = _log_fraction(a[left], b[left], x[left], y[left])

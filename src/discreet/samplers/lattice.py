@@ -1,11 +1,12 @@
 """The exact posterior of unseen counts: every composition of the total, weighted.
 
-Cells k_1 … k_K add up to N, which is public or private within public bounds. With the weights w_j of the cells the posterior is
+Cells k_1 … k_K add up to N, which is public or private within public bounds. With the weights w_j of the cells the
+posterior is
 
     P(k | y) ∝ g(N) Π_j w_j(k_j),   g(N) = N! Γ(A) / Γ(N + A) · (1 on lowest..highest) / (highest - lowest + 1)
 
-(Dirichlet-multinomial, A = Σ alpha; without the two Γ when the cell probabilities are given). The sum over all k, which is the
-evidence, and exact independent draws come from the convolutions of `chain`.
+(Dirichlet-multinomial, A = Σ alpha; without the two Γ when the cell probabilities are given). The sum over all k,
+which is the evidence, and exact independent draws come from the convolutions of `chain`.
 """
 
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ OMITTED = 28.0  # nats below the most probable total: the range is widened until
 
 
 def log_arrangements(totals: ArrayLike, concentration: float | None) -> Array:
-    """log N! Γ(A) / Γ(N + A), or log N! where the cell probabilities are given and there is no A."""
+    """Log of N! Γ(A) / Γ(N + A), or log N! where the cell probabilities are given and there is no A."""
     from scipy.special import gammaln
 
     if concentration is None:
@@ -49,11 +50,11 @@ class Total:
             raise QueryError(f"Total.highest must be at least lowest = {self.lowest} ≥ 0, got {self.highest}")
 
     def log_weight(self, totals: Integers) -> Array:
-        """log g(N) on totals within the bounds."""
-        return log_arrangements(totals, self.concentration) - np.log(self.highest - self.lowest + 1.0)
+        """Log of g(N) on totals within the bounds."""
+        return np.asarray(log_arrangements(totals, self.concentration) - np.log(self.highest - self.lowest + 1.0))
 
     def slope(self, total: float) -> float:
-        """d log g / dN."""
+        """Derivative of log g."""
         from scipy.special import digamma
 
         below = 0.0 if self.concentration is None else digamma(total + self.concentration)
@@ -76,16 +77,19 @@ class Lattice:
         while True:
             low, high = int(lattice.totals[0]), int(lattice.totals[-1])
             matters = lattice.log_weights[[0, -1]] > lattice.log_weights.max() - OMITTED
-            wider = (
-                max(total.lowest, low - (high - low) // 2 - 1) if matters[0] else low,
-                min(total.highest, high + (high - low) // 2 + 1) if matters[1] else high,
-            )
-            if wider == (low, high):
+            wider_low = max(total.lowest, low - (high - low) // 2 - 1) if matters[0] else low
+            wider_high = min(total.highest, high + (high - low) // 2 + 1) if matters[1] else high
+            if (wider_low, wider_high) == (low, high) and lattice._is_reliable():
                 return lattice
-            widened = cls._of(Patchwork.over(cells, *wider, total.highest), total)
+            widened = cls._of(Patchwork.over(cells, wider_low, wider_high, total.highest), total)
             if widened.totals[0] >= low and widened.totals[-1] <= high:  # the cells cannot reach any further
                 return widened
             lattice = widened
+
+    def _is_reliable(self) -> bool:
+        """Whether no total is more probable than its precision allows: errors then stay below 1e-12 in probability."""
+        log_share = self.log_weights - self.log_weights.max()
+        return bool(np.all(log_share - self.patchwork.log_reliability(self.totals) < np.log(1e4)))
 
     @classmethod
     def _of(cls, patchwork: Patchwork, total: Total) -> "Lattice":
@@ -97,7 +101,7 @@ class Lattice:
 
     @property
     def log_evidence(self) -> float:
-        """log Σ_k g(N) Π_j w_j(k_j)."""
+        """Log of Σ_k g(N) Π_j w_j(k_j)."""
         peak = self.log_weights.max()
         return float(peak + np.log(np.sum(np.exp(self.log_weights - peak))))
 
@@ -111,7 +115,7 @@ class Lattice:
         """Independent draws of N."""
         cumulative = np.cumsum(self.probabilities)
         chosen = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
-        return self.totals[np.minimum(chosen, self.totals.size - 1)]
+        return np.asarray(self.totals[np.minimum(chosen, self.totals.size - 1)])
 
     def sample(self, size: int, rng: np.random.Generator) -> Integers:
         """Independent draws of all counts: an array (size, cells)."""

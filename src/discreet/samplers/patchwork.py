@@ -1,8 +1,8 @@
 """The weight of every total over a wide range, patched together from chains with different tilts.
 
-One tilted chain knows the weights of totals near the one it was tilted to; farther than about eight deviations they drown in
-the rounding of the FFT. Where nothing but the noisy cells themselves says what the total is, its posterior can be
-wider than that: then each part of the range is served by a chain tilted into it.
+One tilted chain knows the weights of totals near the one it was tilted to; farther than about eight deviations they
+drown in the rounding of the FFT. Where nothing but the noisy cells themselves says what the total is, its posterior
+can be wider than that: then each part of the range is served by a chain tilted into it.
 """
 
 from dataclasses import dataclass
@@ -59,6 +59,21 @@ class Patchwork:
         kept = [(t >= a) & (t < b) for (t, _), a, b in zip(parts, self.edges[:-1], self.edges[1:], strict=True)]
         totals = np.concatenate([t[keep] for (t, _), keep in zip(parts, kept, strict=True)])
         return totals, np.concatenate([w[keep] for (_, w), keep in zip(parts, kept, strict=True)])
+
+    def trusts(self, low: int, high: int) -> bool:
+        """Whether every total from low to high is known to eight digits."""
+        if len(self.chains) == 1:
+            first, last = _trusted(self.chains[0])
+            return first <= low and high <= last
+        return bool(self.edges[0] <= low and high < self.edges[-1])
+
+    def log_reliability(self, totals: Integers) -> Array:
+        """Log-share of the largest weight in its chain; times 1e16 it bounds the relative precision of a total."""
+        parts = []
+        for chain, low, high in zip(self.chains, self.edges[:-1], self.edges[1:], strict=True):
+            weights = chain.sums[-1].weights[totals[(totals >= low) & (totals < high)] - chain.sums[-1].offset]
+            parts.append(np.log(weights) - np.log(chain.sums[-1].weights.max()))
+        return np.concatenate(parts)
 
     def sample(self, totals: Integers, rng: np.random.Generator) -> Integers:
         """One exact draw of all cells for each of the given totals."""

@@ -2,21 +2,22 @@
 
 A Beta is drawn by inverting its CDF on the tail that holds the interval, in logarithms where the mass underflows.
 
-A Dirichlet is drawn one coordinate after the other: with R_k = 1 - Σ_{j<k} x_j the remainder, v_k = x_k / R_k comes from
-Beta(alpha_k, s_k + c_k), s_k = Σ_{j>k} alpha_j, cut to [lower / R_k, 1 - (K-k) lower / R_k]; Z_k(R_k) is the mass of that
-interval. This alone is *not* the truncated Dirichlet. The ratio of the truncated Dirichlet to the proposal is, up to a
-constant, Π_{k=2}^{K-1} Z_k(R_k) R_k^{-m_k} for c_k = Σ_{j>k} m_j, so accepting with probability
+A Dirichlet is drawn one coordinate after the other: with R_k = 1 - Σ_{j<k} x_j the remainder, v_k = x_k / R_k comes
+from Beta(alpha_k, s_k + c_k), s_k = Σ_{j>k} alpha_j, cut to [lower / R_k, 1 - (K-k) lower / R_k]; Z_k(R_k) is the
+mass of that interval. This alone is *not* the truncated Dirichlet. The ratio of the truncated Dirichlet to the
+proposal is, up to a constant, Π_{k=2}^{K-1} Z_k(R_k) R_k^{-m_k} for c_k = Σ_{j>k} m_j, so accepting with probability
 
     Π_{k=2}^{K-1}  Z_k(R_k) / Z_k(r_k) · (R_k / r_k)^{-m_k},        m_k = T_k(r_k),   T_k(R) = d log Z_k / d log R,
 
-makes the draw exact for every choice of reference remainders r_k. *Each factor is at most 1:* with f the Beta density,
-T_k(R) = (u f(u) + (1-w) f(w)) / ∫_u^w f at u = lower / R, w = 1 - (K-k) lower / R. When R falls u rises and w falls; the
-integral shrinks, and u f(u) / ∫_u^w f rises with u because its logarithmic derivative 1/u + f'/f + f/∫_u^w f is positive (for
-b < 1 term by term, for b ≥ 1 because u f(u) is log-concave in log u); the other end is its mirror image. So T_k decreases in R,
-log Z_k - m_k log R has derivative T_k(R) - T_k(r_k) in log R, positive below r_k and negative above, and its maximum is at r_k.
-With m_k = 0 and r_k = 1 - (k-1) lower this is the plain corrected accept-reject scheme, where Z_k(R) ≤ Z_k(r_k) because both
-bounds loosen with R. Here r_k is the expected remainder, roughly: any value is exact, a good one is fast.
-Coordinates go in ascending alpha. For K = 2 nothing is ever rejected.
+makes the draw exact for every choice of reference remainders r_k. *Each factor is at most 1:* with f the Beta
+density, T_k(R) = (u f(u) + (1-w) f(w)) / ∫_u^w f at u = lower / R, w = 1 - (K-k) lower / R. When R falls u rises and
+w falls; the integral shrinks, and u f(u) / ∫_u^w f rises with u because its logarithmic derivative 1/u + f'/f +
+f/∫_u^w f is positive (for b < 1 term by term, for b ≥ 1 because u f(u) is log-concave in log u); the other end is its
+mirror image. So T_k decreases in R, log Z_k - m_k log R has derivative T_k(R) - T_k(r_k) in log R, positive below r_k
+and negative above, and its maximum is at r_k. With m_k = 0 and r_k = 1 - (k-1) lower this is the plain corrected
+accept-reject scheme, where Z_k(R) ≤ Z_k(r_k) because both bounds loosen with R. Here r_k is the expected remainder,
+roughly: any value is exact, a good one is fast. Coordinates go in ascending alpha. For K = 2 nothing is ever
+rejected.
 
 Share of 20,000 proposals that were accepted:
 
@@ -46,7 +47,7 @@ LARGEST_BATCH = 2**15
 
 
 def log_mass(a: ArrayLike, b: ArrayLike, lo: ArrayLike, hi: ArrayLike) -> Array:
-    """log P(lo ≤ X ≤ hi) for X ~ Beta(a, b)."""
+    """Log of P(lo ≤ X ≤ hi) for X ~ Beta(a, b)."""
     a, b, lo, hi = np.broadcast_arrays(*(np.asarray(value, dtype=float) for value in (a, b, lo, hi)))
     _, log_far, log_near = _tail(a, b, lo, hi)
     gap = np.minimum(log_near - log_far, 0.0)  # -inf when the interval starts at the end of the unit interval
@@ -108,7 +109,7 @@ class _Plan:
         return lo, np.maximum(1.0 - (self.alpha.size - 1 - k) * self.lower / remaining, lo)
 
     def log_interval(self, k: int, remaining: Array) -> Array:
-        """log Z_k at the given remainders."""
+        """Log of Z_k at the given remainders."""
         return log_mass(self.alpha[k], self.other[k], *self.bounds(k, remaining))
 
 
@@ -123,8 +124,9 @@ def _plan(alpha: Array, lower: float) -> _Plan:
 def _expected_draw(alpha: Array, lower: float) -> Array:
     """A good guess of E theta: exact without truncation, for equal alpha and in the limit of a binding truncation.
 
-    theta = lower + s w, s = 1 - K lower. Near w_j the density falls like an exponential of rate lambda - (alpha_j - 1) s /
-    theta_j, whose mean 1 / rate is set equal to w_j: a quadratic equation for each j, and lambda makes the w_j add up to 1.
+    theta = lower + s w, s = 1 - K lower. Near w_j the density falls like an exponential of rate lambda - (alpha_j -
+    1) s / theta_j, whose mean 1 / rate is set equal to w_j: a quadratic equation for each j, and lambda makes the w_j
+    add up to 1.
     """
     s = 1.0 - alpha.size * lower
     smallest, largest = -20.0, 60.0  # bracket of log lambda
@@ -202,12 +204,12 @@ def _log_narrow_mass(a: Array, b: Array, lo: Array, hi: Array) -> Array:
 
 
 def _invert(a: Array, b: Array, low: Array, high: Array, log_target: Array) -> Array:
-    """x in [low, high] with log I_x(a, b) = log_target: scipy's inverse where it proves right, else a safe search."""
+    """Find x in [low, high] with log I_x(a, b) = log_target: scipy's inverse where it is right, else a safe search."""
     from scipy.special import betainc, betaincinv
 
     plain = log_target > -600.0
     target = np.exp(np.where(plain, log_target, -1.0))
-    x = np.clip(betaincinv(a, b, target), low, high)
+    x = np.asarray(np.clip(betaincinv(a, b, target), low, high), dtype=np.float64)
     wrong = ~plain | ~(np.abs(betainc(a, b, x) - target) <= 1e-10 * target)
     wrong &= high > low
     x = np.where(np.isnan(x), low, x)
