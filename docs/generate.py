@@ -1,7 +1,7 @@
 """Write the generated pages of the documentation: reference of names and commands, and the proofs.
 
-    python docs/generate.py          writes them
-    python docs/generate.py --check  fails if one is out of date
+python docs/generate.py          writes them
+python docs/generate.py --check  fails if one is out of date
 """
 
 import inspect
@@ -17,6 +17,13 @@ PROOFS = DOCS.parent / "src" / "discreet" / "mechanisms"
 COMMANDS = ["demo", "init", "plan", "release", "posterior", "ledger create", "ledger show", "ledger verify"]
 
 
+def members(thing: type) -> list[tuple[str, str]]:
+    """Public methods and properties of a class with their docstrings."""
+    public = [(key, value) for key, value in vars(thing).items() if not key.startswith("_")]
+    useful = [(key, value) for key, value in public if callable(value) or isinstance(value, classmethod | property)]
+    return [(key, text) for key, value in useful if (text := inspect.getdoc(value))]
+
+
 def python_page() -> str:
     """Every public name with its signature and docstring."""
     parts = ["# Python reference\n\nGenerated from the docstrings. `import discreet as dc`.\n"]
@@ -28,8 +35,7 @@ def python_page() -> str:
             signature = "(...)"
         parts.append(f"## `{name}`\n\n```text\ndc.{name}{signature}\n```\n\n{inspect.getdoc(thing)}\n")
         if inspect.isclass(thing) and not issubclass(thing, Exception):
-            members = [m for m in vars(thing).items() if not m[0].startswith("_") and (callable(m[1]) or isinstance(m[1], classmethod | property))]
-            rows = [f"| `{key}` | {(inspect.getdoc(value) or '').splitlines()[0]} |" for key, value in members if inspect.getdoc(value)]
+            rows = [f"| `{key}` | {text.splitlines()[0]} |" for key, text in members(thing)]
             parts.append("\n".join(["| member | |", "|---|---|", *rows]) + "\n" if rows else "")
     return "\n".join(part for part in parts if part)
 

@@ -35,7 +35,7 @@ def test_readme_commands_run(tmp_path: Path) -> None:
         for line in block.splitlines()
     ]
     discreet = str(Path(sys.executable).with_name("discreet"))
-    assert [line[:2] for line in lines][0] == ["discreet", "init"]
+    assert lines[0][:2] == ["discreet", "init"]
     subprocess.run([discreet, *lines[0][1:]], check=True, cwd=tmp_path, capture_output=True)
     wards = "".join(f"{i % 4 == 0:d},{'ABC'[i % 3]},{20 + i % 60},p{i}\n" for i in range(300))
     for name in re.findall(r'^data = "(.*)"', (tmp_path / "study" / "study.toml").read_text(), flags=re.MULTILINE):

@@ -54,9 +54,7 @@ _HOME = {
     "simulate": "pipeline",
 }
 
-__all__ = [
-    *sorted(_HOME)
-]
+__all__ = [*sorted(_HOME)]
 
 
 def __getattr__(name: str) -> Any:

@@ -275,7 +275,8 @@ class Schema:
         """Read a schema; unknown keys and kinds are errors."""
         fields = dict(body)
         columns = {
-            name: build(f"Schema.columns[{name!r}]", KINDS, spec, SchemaError) for name, spec in fields.pop("columns", {}).items()
+            name: build(f"Schema.columns[{name!r}]", KINDS, spec, SchemaError)
+            for name, spec in fields.pop("columns", {}).items()
         }
         unit = build("Schema.unit", {"record": Record}, fields.pop("unit", {"kind": "record"}), SchemaError)
         try:

@@ -154,6 +154,7 @@ def test_G_A1_largest_orders() -> None:
         assert math.isfinite(dirichlet_renyi(prior, 100, limit * (1 - 1e-9)))
         assert math.isinf(dirichlet_renyi(prior, 100, limit))
     assert math.isinf(dirichlet_renyi((6, 12), 100, 15))
+    assert math.isinf(dirichlet_renyi((6, 12), 100, math.inf))
 
 
 @pytest.mark.parametrize(("order", "text"), [(1.5, "0.67692461985"), (2, "0.980829253012"), (2.5, "1.42014785277")])
@@ -179,7 +180,7 @@ def test_G_T14_supremum_over_all_datasets(prior: tuple[float, ...], scale: float
 def test_G_T14_two_smallest_entries_equal_all_triples() -> None:
     """The O(d³) extreme points P = prior + (n-1) e_l + e_i, Q = prior + (n-1) e_l + e_j, on random priors."""
     rng = np.random.default_rng(3)
-    for _ in range(40):
+    for _ in range(25):
         d = int(rng.integers(2, 6))
         prior, n = np.exp(rng.uniform(-2, 3, d)), int(rng.integers(1, 200))
         scale, shrink = rng.uniform(0.05, 1, 2)
@@ -248,10 +249,10 @@ def test_G_A2_A3_saturate_where_the_divergence_becomes_infinite() -> None:
 
 def test_G_A2_A3_suprema_increase_with_scale_and_shrink() -> None:
     rng = np.random.default_rng(11)
-    for _ in range(20):
+    for _ in range(20):  # the notes' number of random priors
         prior, n = tuple(np.exp(rng.uniform(-1, 3, rng.integers(2, 4)))), int(rng.integers(1, 300))
         order = 1 + rng.uniform(0.1, 0.9) * (largest_order(prior) - 1)
-        fractions = np.linspace(0.02, 1, 40)
+        fractions = np.linspace(0.02, 1, 20)
         assert np.all(np.diff([dirichlet_renyi(prior, n, order, scale=r) for r in fractions]) > 0)
         assert np.all(np.diff([dirichlet_renyi(prior, n, order, shrink=m) for m in fractions]) > 0)
 

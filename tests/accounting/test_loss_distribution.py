@@ -284,6 +284,8 @@ def test_the_grid_follows_the_number_and_size_of_releases() -> None:
         (lambda: LossDistribution.pure(0.0, grid=0.1), "epsilon must be"),
         (lambda: LossDistribution.gaussian(math.nan, grid=0.1), "mu must be"),
         (lambda: LossDistribution.laplace(0.1, grid=0.0), "grid must be"),
+        (lambda: LossDistribution.discrete_laplace(1.5, 2.0, grid=0.1), "shift must be"),
+        (lambda: LossDistribution.discrete_gaussian(0, 2.0, grid=0.1), "shift must be"),
         (lambda: LossDistribution.approximate(0.1, 1.0, grid=0.1), "delta must be"),
         (lambda: LossDistribution.pure(0.1, grid=0.1).self_compose(-1), "count must be"),
         (lambda: LossDistribution.pure(0.1, grid=0.1).compose(LossDistribution.pure(0.1, grid=0.2)), "grid must be"),

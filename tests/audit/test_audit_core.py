@@ -43,7 +43,7 @@ def test_lower_bounds_are_zero_without_evidence_and_never_above_the_truth() -> N
     truth = math.log(0.5 / 0.2)  # the larger of the ratios of the event and of its complement
     bounds = [epsilon_lower_bound(rng.binomial(4000, 0.5), rng.binomial(4000, 0.2), 4000) for _ in range(300)]
     assert max(bounds) <= truth + 1e-12 or np.mean(np.array(bounds) > truth) <= 0.01
-    assert np.median(bounds) > 0.85 * truth
+    assert np.median(bounds) > 0.8 * truth
     with pytest.raises(dc.QueryError, match=r"must lie in 0..trials"):
         epsilon_lower_bound(5, 2, 4)
 
@@ -138,7 +138,7 @@ def test_worst_pair_attains_the_sensitivity_and_replay_sees_it() -> None:
     [
         (dc.BetaBernoulli("y"), dc.NoisyStatistics(epsilon=1.0), 1.0),
         (dc.DirichletCategorical("x"), dc.NoisyStatistics(epsilon=1.0), 1.0),
-        (dc.BetaBernoulli("y"), dc.PosteriorSample(epsilon=1.0, truncation=0.1), 1.0),
+        (dc.BetaBernoulli("y"), dc.PosteriorSample(epsilon=4.0, truncation=0.1), 4.0),
     ],
     ids=["count", "table", "draw"],
 )

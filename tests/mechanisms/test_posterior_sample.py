@@ -163,5 +163,5 @@ def test_what_cannot_be_answered_is_refused() -> None:
     with pytest.raises(dc.QueryError, match="must have relation 'replace-one'"):
         dc.PosteriorSample(epsilon=1.0, truncation=0.2).guarantee(BERNOULLI.query(removed))
     for arguments in ({"epsilon": 0.0}, {"truncation": 0.7}, {"draws": 0}, {"draws": 2.5}, {"grid": 0.0}):
-        with pytest.raises(dc.GuaranteeError, match="PosteriorSample."):
+        with pytest.raises(dc.GuaranteeError, match=r"PosteriorSample\."):
             dc.PosteriorSample(**{"epsilon": 1.0, "truncation": 0.1, **arguments})  # type: ignore[arg-type]

@@ -34,7 +34,8 @@ def report(epsilon: float, n: int, runs: int) -> float:
     plug_in = coverage(one, BINARY, mechanism, n, runs, "plug-in")
     foulds = coverage(two, TWO_COUNTS, mechanism, n, runs, "plug-in")
     print(
-        f"epsilon {epsilon:<4} n {n:<5} noise-aware {aware:.3f}  plug-in {plug_in:.3f}  plug-in of two counts {foulds:.3f}"
+        f"epsilon {epsilon:<4} n {n:<5} noise-aware {aware:.3f}  "
+        f"plug-in {plug_in:.3f}  plug-in of two counts {foulds:.3f}"
     )
     return aware
 

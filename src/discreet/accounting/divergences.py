@@ -59,10 +59,12 @@ def dirichlet_divergence(p: ArrayLike, q: ArrayLike, order: float) -> float:
 
 
 def dirichlet_renyi(prior: Sequence[float], n: int, order: float, *, scale: float = 1.0, shrink: float = 1.0) -> float:
-    """Largest divergence at `order` of one draw over all neighbouring datasets of n records; often infinite."""
+    """Largest divergence at `order` of one draw over all neighbouring datasets; infinite from `largest_order` on."""
     entries = _entries(prior, n, scale, shrink)
     if n == 0:
         return 0.0
+    if math.isinf(order):
+        return math.inf
     first, second = entries[:2]
     rest = scale * (n - 1) if len(entries) == 2 else 0.0
     # what the two levels that differ hold besides the record that moves: Q_i, then P_j

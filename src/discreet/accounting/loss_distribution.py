@@ -8,8 +8,8 @@ Every rounding goes up:
   is post-processing, so the split pair dominates  [Doroshenko et al. 2022, "connect the dots"]; where the split is
   not known to the last digit, more goes to the upper point;
 * what lies above the window goes to infinity, what lies below it to its lowest point;
-* a direct convolution is scaled up by its relative rounding, and one by FFT pays the bound on its rounding at infinity,
-  about 1e-14 each, which is the smallest delta it can certify. The FFT is padded: nothing wraps around.
+* a direct convolution is scaled up by its relative rounding; one by FFT pays a bound on its rounding at infinity, about
+  1e-13 each and 1e-11 for a thousand releases, the smallest delta it certifies. The FFT is padded: nothing wraps.
 
 The pairs built here are symmetric, so one order stands for both. Of another pair build both orders, compose each with
 its own kind, and take the larger delta. Composition is of releases fixed in advance: adaptive choices need a filter.
@@ -39,9 +39,9 @@ UNIT_ROUNDOFF = 2.0**-53
 DEVIATIONS = 12.0
 
 # How far a survival function may be wrong, relative to itself.
-ROUNDING = 1e-14
+ROUNDING = 1e-13
 
-# Below this many products a direct convolution is about as fast as three FFTs, and keeps every digit of its tails.
+# Up to this many products, hundredths of a second, a direct convolution is used: it keeps every digit of the tails.
 DIRECT_PRODUCTS = 2**26
 
 # Windows shorter than this are kept whole, so that small compositions of pure releases stay pure.
@@ -105,7 +105,7 @@ class LossDistribution:
     def discrete_laplace(cls, shift: int, scale: float, *, grid: float) -> Self:
         """Two-sided geometric noise P(k) ∝ e^{-|k|/scale} against itself shifted by an integer."""
         _check("scale", scale)
-        _check("shift", shift)
+        _check_shift(shift)
 
         def below(k: Array) -> Array:
             tail = np.exp(-np.abs(np.where(k < 0, -k, k + 1)) / scale) / (1 + math.exp(-1 / scale))
@@ -125,7 +125,7 @@ class LossDistribution:
     def discrete_gaussian(cls, shift: int, sigma: float, *, grid: float) -> Self:
         """Noise ∝ e^{-k²/2 sigma²} on the integers against itself shifted by an integer."""
         _check("sigma", sigma)
-        _check("shift", shift)
+        _check_shift(shift)
         mu = shift / sigma
         reach = DEVIATIONS * mu + mu**2 / shift  # one more integer step
 
@@ -250,3 +250,8 @@ def _convolve(a: Array, b: Array) -> tuple[Array, float]:
 def _check(name: str, value: float) -> None:
     if not 0.0 < value < math.inf:
         raise GuaranteeError(f"LossDistribution {name} must be a number above 0, got {value!r}")
+
+
+def _check_shift(shift: int) -> None:
+    if not (1 <= shift < math.inf and shift == int(shift)):
+        raise GuaranteeError(f"LossDistribution shift must be a whole number from 1 on, got {shift!r}")

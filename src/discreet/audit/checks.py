@@ -23,7 +23,8 @@ __all__: list[str] = []
 
 
 def _query(relation: str = "replace-one") -> Statistics:
-    columns: dict[str, Column] = {"ward": Categorical(["A", "B", "C"]), "smoker": Binary(), "sex": Categorical(["f", "m"])}
+    wards, sexes = Categorical(["A", "B", "C"]), Categorical(["f", "m"])
+    columns: dict[str, Column] = {"ward": wards, "smoker": Binary(), "sex": sexes}
     if relation == "replace-one":
         return NaiveBayes("ward", ("smoker", "sex")).query(Schema(columns, n=3))
     return NaiveBayes("ward", ("smoker", "sex")).query(Schema(columns, relation="add-remove", n_max=3))

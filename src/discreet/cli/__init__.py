@@ -1,5 +1,6 @@
 """The command line: the library's verbs, one thin file each. Heavy imports wait until a command runs."""
 
+import io
 import sys
 import warnings
 from collections.abc import Sequence
@@ -48,6 +49,9 @@ def discreet(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 1 for a refusal, 2 for a command that was not understood."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without accents must not stop a release
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # whether a computation warns may depend on a row

@@ -123,8 +123,10 @@ def _posterior(made: dict[str, "Release"], screen: "Console") -> dict[str, Any]:
         rows += [pair for pair in zip(*both, strict=True) if pair[0].parameter in example.TRUTH]
     for aware, naive in rows:
         truth = example.TRUTH[aware.parameter]
-        cells = (f"{aware.mean:.3f}", aware.interval, f"{naive.mean:.3f}", naive.interval)
-        table.add_row(aware.parameter, f"{truth:.3f}", *cells)
+        cells = [f"{truth:.3f}"]
+        for row in (aware, naive):
+            cells += [f"{row.mean:.3f}", f"{row.low:.3f} to {row.high:.3f}"]
+        table.add_row(aware.parameter, *cells)
     screen.print(table)
     (draw,) = estimates(made["draw"].query, made["draw"].posterior(), 0.9)
     hits = [sum(row.contains(example.TRUTH[row.parameter]) for row in column) for column in zip(*rows, strict=True)]

@@ -24,7 +24,7 @@ class Estimate:
     @property
     def interval(self) -> str:
         """The interval as text."""
-        return "" if self.low is None or self.high is None else f"{self.low:.3f} to {self.high:.3f}"
+        return "" if self.low is None or self.high is None else f"{self.low:.4g} to {self.high:.4g}"
 
     def contains(self, value: float) -> bool:
         """Whether the interval contains a value."""

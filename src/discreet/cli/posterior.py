@@ -48,9 +48,9 @@ def posterior(
     screen = terminal.console()
     lines = [("model", repr(release.model)), ("guarantee", str(release.guarantee)), ("posterior", KINDS[kind])]
     terminal.facts(screen, str(file), lines)
-    table = terminal.table(["parameter"], ["mean", *([] if drawn else [f"{level:.4g} interval"])])
+    table = terminal.table(["parameter"], ["mean", *([] if drawn else [f"{100 * level:.4g}% interval"])])
     for row in rows:
-        table.add_row(row.parameter, f"{row.mean:.4f}", *([] if drawn else [row.interval]))
+        table.add_row(row.parameter, f"{row.mean:.4g}", *([] if drawn else [row.interval]))
     screen.print(table)
 
 

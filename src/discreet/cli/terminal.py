@@ -20,7 +20,7 @@ __all__ = ["AsJson", "Incomplete", "StudyFile", "console", "emit", "facts", "pro
 
 PACKAGE = Path(__file__).parents[1]
 INDENT = 13
-STEPS_OF_A_SECOND = 300
+STEPS_OF_A_SECOND = 200
 
 T = TypeVar("T")
 

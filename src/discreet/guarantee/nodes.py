@@ -7,15 +7,15 @@ as it goes is decided by a filter (`discreet.accounting.filters`).
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache
 from typing import Any
 
-from discreet.accounting import conversions, profiles
-from discreet.accounting.loss_distribution import LossDistribution
+from discreet.accounting import conversions
+from discreet.accounting.loss_distribution import LossDistribution, compose_all, grid_for
 from discreet.errors import GuaranteeError
 from discreet.guarantee.basis import Basis, Guarantee
 from discreet.guarantee.certificates import Within, within_epsilon
-from discreet.guarantee.leaves import ApproxDP, GaussianDP, PureDP
+from discreet.guarantee.leaves import ApproxDP, GaussianDP, Leaf, PureDP
 
 __all__ = ["Composed", "Node", "Repeated"]
 
@@ -55,7 +55,14 @@ class Node(Guarantee):
         if tv > 0:
             ideal = Composed(tuple(Repeated(leaf, count) for leaf, count in rest.items()))
             return fixed + within_epsilon(ideal, tv, delta - slack)
-        return fixed + _compose(rest, delta - slack)
+        route = fixed + _compose(rest, delta - slack)
+        exact = _distribution(tuple(self.terms().items())) if delta > 0 and self._several else None
+        return route if exact is None else min(route, exact.epsilon(delta))
+
+    @property
+    def _several(self) -> bool:
+        """Whether there is something to compose that a closed form does not settle."""
+        return sum(self.terms().values()) > 1 and not all(isinstance(leaf, GaussianDP) for leaf in self.terms())
 
     def delta(self, epsilon: float) -> float:
         """The smallest delta at which `epsilon(delta)` is within `epsilon`, rounded up."""
@@ -164,22 +171,20 @@ def _compose(leaves: Terms, delta: float) -> float:
     if delta <= 0:
         return basic
     renyi = conversions.renyi_epsilon(lambda a: math.fsum(c * leaf.renyi(a) for leaf, c in leaves.items()), delta)
-    if not all(isinstance(leaf, PureDP | GaussianDP) for leaf in leaves):
-        return min(basic, renyi)  # zCDP, Renyi curves and bounded range have no single dominating pair
-    return min(basic, renyi, _exact(leaves, delta))
+    return min(basic, renyi)
 
 
-def _exact(leaves: Terms, delta: float) -> float:
-    """Composition of the dominating pairs: two points for pure DP, two normals for Gaussian DP."""
-    kinds = list(leaves.items())
-    if len(kinds) == 1 and isinstance(kinds[0][0], PureDP):
-        return profiles.composed_pure_epsilon(kinds[0][0].level, kinds[0][1], delta)
-    mu = math.sqrt(math.fsum(count * leaf.renyi(2.0) for leaf, count in kinds if isinstance(leaf, GaussianDP)))
-    pure = [(leaf.level, count) for leaf, count in kinds if isinstance(leaf, PureDP)]
-    # a window that holds the whole support; rounding up to the grid only makes the answer larger
-    support = math.fsum(count * level for level, count in pure) + mu**2 / 2 + 12 * mu
-    grid = support / 2**18
-    parts = [LossDistribution.pure(level, grid=grid).self_compose(count) for level, count in pure]
-    if mu > 0:
-        parts.append(LossDistribution.gaussian(mu, grid=grid))
-    return reduce(lambda one, two: one.compose(two), parts).epsilon(delta)
+@lru_cache(maxsize=32)
+def _distribution(leaves: tuple[tuple[Guarantee, int], ...]) -> LossDistribution | None:
+    """The composed loss of dominating pairs; zCDP, Renyi curves and bounded range have no single dominating pair."""
+    if not all(isinstance(leaf, PureDP | ApproxDP | GaussianDP) for leaf, _ in leaves):
+        return None
+    grid = grid_for((leaf.level, count) for leaf, count in leaves if isinstance(leaf, Leaf))
+    return compose_all((_pair(leaf, grid), count) for leaf, count in leaves)
+
+
+def _pair(leaf: Guarantee, grid: float) -> LossDistribution:
+    if isinstance(leaf, GaussianDP):
+        return LossDistribution.gaussian(leaf.level, grid=grid)
+    assert isinstance(leaf, PureDP | ApproxDP)
+    return LossDistribution.approximate(leaf.level, leaf.delta(leaf.level), grid=grid)

@@ -34,7 +34,7 @@ class NoisyStatistics:
     Parameters
     ----------
     epsilon
-        Alone: pure DP by discrete Laplace noise. With `delta`: discrete Gaussian noise, the largest zCDP that meets both.
+        Alone: pure DP by discrete Laplace noise. With `delta`: discrete Gaussian noise at the largest zCDP within both.
     rho
         zCDP by discrete Gaussian noise, instead of epsilon.
     delta

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.samplers.cells import CountPrior, NoisyCells, Polya, Table, Window
-from discreet.samplers.lattice import Lattice, Total, log_arrangements
+from discreet.samplers.chain import Law
+from discreet.samplers.lattice import OMITTED, Lattice, Total, log_arrangements
 from discreet.samplers.patchwork import Patchwork
 
 __all__ = ["Consensus"]
@@ -27,7 +28,7 @@ __all__ = ["Consensus"]
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-RANGE_DRAWS = 4_000
+GRID = 17  # totals at which the laws of the class totals are compared with what the tables know
 
 
 @dataclass(frozen=True)
@@ -53,13 +54,18 @@ class Consensus:
                 break
             targets = np.clip(means, 0.0, total.highest)
         for _ in range(20):
-            ranges = _likely_ranges(classes, total)
-            short = {c for c, span in enumerate(ranges) if not all(row[c].trusts(*span) for row in patches)}
-            if not short:
+            wider = {}
+            for c, law in enumerate(_class_laws(classes)):
+                totals, log_share = _probable(law)
+                reliable = all(row[c].is_reliable(totals, log_share) for row in patches)
+                span = _widened(totals, outer, c, total)
+                if not reliable or span[0] < totals[0] or span[1] > totals[-1]:
+                    wider[c] = span
+            if not wider:
                 break
             for row, table in zip(patches, tables, strict=True):
-                for c in short:
-                    row[c] = Patchwork.over(table[c], *ranges[c], total.highest)
+                for c, span in wider.items():
+                    row[c] = Patchwork.over(table[c], *span, total.highest)
             outer = _class_cells(tables, patches, prior, total)
             classes = Lattice.build(Table(outer), total)
         return cls(classes, tuple(tuple(row) for row in patches))
@@ -79,7 +85,7 @@ class Consensus:
 
 
 def _first_guess(tables: Sequence[Sequence[NoisyCells]], total: Total) -> Array:
-    """Row sums averaged with weights 1 / variance, moved by one shift and cut at 0 so that they add up to a possible total."""
+    """Row sums averaged with weights 1 / variance, shifted and cut at 0 so that they add up to a possible total."""
     sums = np.array([[cells.released.sum() for cells in table] for table in tables])
     weights = np.array([[1.0 / (cells.law.variance * cells.released.size) for cells in table] for table in tables])
     guess = np.sum(weights / weights.max() * sums, axis=0) / np.sum(weights / weights.max(), axis=0)
@@ -126,11 +132,33 @@ def _moments(classes: Lattice) -> tuple[Array, Array]:
     return moments[:, 0], np.sqrt(moments[:, 1])
 
 
-def _likely_ranges(classes: Lattice, total: Total) -> list[tuple[int, int]]:
-    """For every class three times the range of some draws: room for ten deviations, or for tails of e^-25."""
-    draws = classes.sample(RANGE_DRAWS, np.random.default_rng(0))
-    low, high = draws.min(axis=0), draws.max(axis=0)
-    room = high - low + 5
-    return [
-        (int(a), int(b)) for a, b in zip(np.maximum(low - room, 0), np.minimum(high + room, total.highest), strict=True)
-    ]
+def _class_laws(classes: Lattice) -> list[Law]:
+    """Posterior law of every class total, averaged over a grid of the totals that are possible."""
+    grid = np.unique(np.linspace(0, classes.totals.size - 1, GRID).astype(int))
+    given = [classes.patchwork.marginals(int(classes.totals[i])) for i in grid]
+    laws = []
+    for c in range(len(given[0])):
+        low = min(laws_i[c].offset for laws_i in given)
+        weights = np.zeros(max(laws_i[c].offset + laws_i[c].weights.size for laws_i in given) - low)
+        for i, laws_i in zip(grid, given, strict=True):
+            start = laws_i[c].offset - low
+            weights[start : start + laws_i[c].weights.size] += classes.probabilities[i] * laws_i[c].weights
+        laws.append(Law(low, weights))
+    return laws
+
+
+def _probable(law: Law) -> tuple[Integers, Array]:
+    """The totals that matter and their log-weights relative to the largest."""
+    kept = np.flatnonzero(law.weights > np.exp(-OMITTED) * law.weights.max())
+    return law.offset + kept, np.log(law.weights[kept] / law.weights.max())
+
+
+def _widened(totals: Integers, outer: Window, c: int, total: Total) -> tuple[int, int]:
+    """The range of the totals that matter, wider on a side where it ends only because the tables serve no more."""
+    served = np.flatnonzero(np.isfinite(outer.log_weights[c])) + outer.low[c]
+    low, high = int(totals[0]), int(totals[-1])
+    room = (high - low) // 2 + 5
+    return (
+        max(0, low - room) if low <= served[0] else low,
+        min(total.highest, high + room) if high >= served[-1] else high,
+    )

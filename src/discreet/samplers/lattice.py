@@ -79,17 +79,14 @@ class Lattice:
             matters = lattice.log_weights[[0, -1]] > lattice.log_weights.max() - OMITTED
             wider_low = max(total.lowest, low - (high - low) // 2 - 1) if matters[0] else low
             wider_high = min(total.highest, high + (high - low) // 2 + 1) if matters[1] else high
-            if (wider_low, wider_high) == (low, high) and lattice._is_reliable():
+            log_share = lattice.log_weights - lattice.log_weights.max()
+            settled = (wider_low, wider_high) == (low, high)
+            if settled and lattice.patchwork.is_reliable(lattice.totals, log_share):
                 return lattice
             widened = cls._of(Patchwork.over(cells, wider_low, wider_high, total.highest), total)
             if widened.totals[0] >= low and widened.totals[-1] <= high:  # the cells cannot reach any further
                 return widened
             lattice = widened
-
-    def _is_reliable(self) -> bool:
-        """Whether no total is more probable than its precision allows: errors then stay below 1e-12 in probability."""
-        log_share = self.log_weights - self.log_weights.max()
-        return bool(np.all(log_share - self.patchwork.log_reliability(self.totals) < np.log(1e4)))
 
     @classmethod
     def _of(cls, patchwork: Patchwork, total: Total) -> "Lattice":
@@ -125,7 +122,7 @@ class Lattice:
         """The exact law of every count; needs a public total."""
         if self.totals.size != 1:
             raise QueryError("Lattice.marginals must have a public total, got a private one")
-        return self.patchwork.chains[0].marginals(int(self.totals[0]))
+        return self.patchwork.marginals(int(self.totals[0]))
 
 
 def _most_probable_total(cells: Cells, total: Total) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.samplers.cells import Cells
-from discreet.samplers.chain import Chain
+from discreet.samplers.chain import Chain, Law
 
 __all__ = ["Patchwork"]
 
@@ -60,20 +60,26 @@ class Patchwork:
         totals = np.concatenate([t[keep] for (t, _), keep in zip(parts, kept, strict=True)])
         return totals, np.concatenate([w[keep] for (_, w), keep in zip(parts, kept, strict=True)])
 
-    def trusts(self, low: int, high: int) -> bool:
-        """Whether every total from low to high is known to eight digits."""
-        if len(self.chains) == 1:
-            first, last = _trusted(self.chains[0])
-            return first <= low and high <= last
-        return bool(self.edges[0] <= low and high < self.edges[-1])
+    def is_reliable(self, totals: Integers, log_share: Array) -> bool:
+        """Whether every total is known well enough for its posterior weight, given relative to the largest one.
 
-    def log_reliability(self, totals: Integers) -> Array:
-        """Log-share of the largest weight in its chain; times 1e16 it bounds the relative precision of a total."""
-        parts = []
+        Rounding errs by about 1e-16 of a chain's largest weight: either eight digits are right, or the error stays
+        below 1e-12 of the posterior.
+        """
+        known, _ = self.log_totals()
+        if not np.all(np.isin(totals, known)):
+            return False
         for chain, low, high in zip(self.chains, self.edges[:-1], self.edges[1:], strict=True):
-            weights = chain.sums[-1].weights[totals[(totals >= low) & (totals < high)] - chain.sums[-1].offset]
-            parts.append(np.log(weights) - np.log(chain.sums[-1].weights.max()))
-        return np.concatenate(parts)
+            served = (totals >= low) & (totals < high)
+            law = chain.sums[-1]
+            log_known = np.log(law.weights[totals[served] - law.offset] / law.weights.max())
+            if np.any((log_known < np.log(TRUSTED)) & (log_share[served] - log_known > np.log(1e4))):
+                return False
+        return True
+
+    def marginals(self, total: int) -> tuple[Law, ...]:
+        """The exact law of every cell given the total."""
+        return self.chains[int(np.searchsorted(self.edges, total, side="right")) - 1].marginals(total)
 
     def sample(self, totals: Integers, rng: np.random.Generator) -> Integers:
         """One exact draw of all cells for each of the given totals."""
