@@ -33,6 +33,7 @@ ORDER = [
     "audit",
     "study",
     "cli",
+    "__main__",
 ]
 
 # Heavy third-party imports: only inside the functions that need them, so that `import discreet` stays cheap.

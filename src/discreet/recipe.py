@@ -19,10 +19,10 @@ def describe(thing: Any) -> dict[str, Any]:
 
 def build(where: str, kinds: Mapping[str, type[T]], spec: Any, error: type[DiscreetError]) -> T:
     """Construct what a recipe describes; an unknown kind, an unknown key or a missing argument is an error."""
-    if not isinstance(spec, Mapping) or spec.get("kind") not in kinds:
-        got = spec.get("kind") if isinstance(spec, Mapping) else spec
+    got = spec.get("kind") if isinstance(spec, Mapping) else spec
+    if not isinstance(spec, Mapping) or not isinstance(got, str) or got not in kinds:
         raise error(f"{where}.kind must be one of {sorted(kinds)}, got {got!r}")
-    kind = spec["kind"]
+    kind = got
     arguments = {str(key): _frozen(value) for key, value in spec.items() if key != "kind"}
     try:
         return kinds[kind](**arguments)

@@ -143,7 +143,7 @@ def test_worst_pair_attains_the_sensitivity_and_replay_sees_it() -> None:
     ids=["count", "table", "draw"],
 )
 def test_audited_loss_is_below_the_claim(model, mechanism, claim: float) -> None:
-    found = dc.audit(model, mechanism, schema=SCHEMA, runs=4000, seed=6)
+    found = dc.audit(model, mechanism, schema=SCHEMA, runs=2000, seed=6)
     assert 0.1 < found.epsilon <= claim
 
 

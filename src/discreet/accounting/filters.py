@@ -52,7 +52,7 @@ class Filter:
 
     def describe(self, amount: Decimal, budget: Budget) -> str:
         """An amount in the filter's unit and as epsilon at the budget's delta."""
-        text = f"{self.unit} = {plain(amount)}"
+        text = f"{self.unit} = {amount.normalize():.9g}"
         if self.unit == "epsilon" or amount <= 0:
             return text
         return f"{text} (epsilon = {self.epsilon_of(float(amount), budget):.6g} at delta = {budget.delta:g})"

@@ -5,13 +5,13 @@ Nothing it prints depends on what a row contains: released values go to the file
 
 import os
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, DecimalException
+from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from discreet.cli import balance, terminal
-from discreet.errors import BudgetExceeded, DiscreetError, GuaranteeError, ReleaseError
+from discreet.errors import BudgetExceeded, DiscreetError, ReleaseError
 
 if TYPE_CHECKING:
     from discreet.guarantee import Guarantee
@@ -100,7 +100,7 @@ def _quotes(study: "Study", requests: Sequence["Request"], ledger: "Ledger") -> 
     for request in requests:
         guarantee = request.guarantee(study.schema)
         known = _known(study, request, entries)
-        price = _price(ledger, guarantee) if known is None else Decimal(0)
+        price = ledger.price(guarantee) if known is None else Decimal(0)
         if price > left:
             told = {"asked": price, "left": left, "missing": price - left}
             amounts = ", ".join(f"{name} {balance.words(ledger, amount)}" for name, amount in told.items())
@@ -143,13 +143,6 @@ def _known(study: "Study", request: "Request", entries: Sequence["Entry"]) -> "E
         if {**entry.recipe, "schema": schema} == asked:
             return entry
     return None
-
-
-def _price(ledger: "Ledger", guarantee: "Guarantee") -> Decimal:
-    try:
-        return ledger.filter.spend(guarantee)
-    except DecimalException:
-        raise GuaranteeError(f"Ledger price must be below 1e100, got more for {guarantee!r}") from None
 
 
 def _check_out(request: "Request", dataset: "Dataset") -> None:

@@ -179,7 +179,11 @@ def _distribution(leaves: tuple[tuple[Guarantee, int], ...]) -> LossDistribution
     """The composed loss of dominating pairs; zCDP, Renyi curves and bounded range have no single dominating pair."""
     if not all(isinstance(leaf, PureDP | ApproxDP | GaussianDP) for leaf, _ in leaves):
         return None
-    grid = grid_for((leaf.level, count) for leaf, count in leaves if isinstance(leaf, Leaf))
+    levels = {leaf.level for leaf, _ in leaves if isinstance(leaf, Leaf)}
+    if len(levels) == 1 and not any(isinstance(leaf, GaussianDP) for leaf, _ in leaves):
+        (grid,) = levels  # every loss is a multiple of epsilon: the optimal composition, without rounding  [KOV2015]
+    else:
+        grid = grid_for((leaf.level, count) for leaf, count in leaves if isinstance(leaf, Leaf))
     return compose_all((_pair(leaf, grid), count) for leaf, count in leaves)
 
 

@@ -86,7 +86,7 @@ class Ledger:
         """Spend the guarantee durably, or refuse and write nothing. A known recipe returns its entry and is free."""
         request = request_key(recipe)
         with localcontext(EXACT):
-            spend = self._price(guarantee)
+            spend = self.price(guarantee)
             with self._writing() as events:
                 known = events.requested(request)
                 if known is not None:
@@ -146,7 +146,8 @@ class Ledger:
             replay(events, self.limit, head)
             events.check()
 
-    def _price(self, guarantee: Guarantee) -> Decimal:
+    def price(self, guarantee: Guarantee) -> Decimal:
+        """What reserving the guarantee would spend, in the filter's unit; nothing is written."""
         if not isinstance(guarantee, Guarantee):
             raise GuaranteeError(f"Ledger.reserve guarantee must be a Guarantee, got a {type(guarantee).__name__}")
         try:
