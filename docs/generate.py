@@ -15,6 +15,8 @@ import discreet as dc
 DOCS = Path(__file__).parent
 PROOFS = DOCS.parent / "src" / "discreet" / "mechanisms"
 COMMANDS = ["demo", "init", "plan", "release", "posterior", "ledger create", "ledger show", "ledger verify"]
+COMMANDS += [f"calibrate {name}" for name in ("noisy-statistics", "posterior-sample", "direct", "diffused")]
+COMMANDS += [f"calibrate {name}" for name in ("concentrated", "gibbs-posterior")]
 
 
 def members(thing: type) -> list[tuple[str, str]]:

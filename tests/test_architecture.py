@@ -19,6 +19,7 @@ ORDER = [
     "accounting.profiles",
     "accounting.loss_distribution",
     "accounting.gibbs",
+    "accounting.rounding",
     "guarantee",
     "accounting",
     "randomness",

@@ -37,18 +37,8 @@ def test_readme_commands_run(tmp_path: Path) -> None:
     discreet = str(Path(sys.executable).with_name("discreet"))
     assert lines[0][:2] == ["discreet", "init"]
     subprocess.run([discreet, *lines[0][1:]], check=True, cwd=tmp_path, capture_output=True)
-    wards = "".join(f"{i % 4 == 0:d},{'ABC'[i % 3]},{20 + i % 60},p{i}\n" for i in range(300))
-    for name in re.findall(r'^data = "(.*)"', (tmp_path / "study" / "study.toml").read_text(), flags=re.MULTILINE):
-        target = tmp_path / "study" / name
-        if target.suffix == ".csv":
-            target.write_text("smoker,ward,age,patient_id\n" + wards)
-        else:
-            import pandas as pd
-
-            frame = pd.DataFrame(
-                {"smoker": [i % 4 == 0 for i in range(300)], "ward": ["ABC"[i % 3] for i in range(300)], "age": 40}
-            )
-            frame.to_parquet(target)
+    rows = "".join(f"{i % 4 == 0:d},{'ABC'[i % 3]},{20 + i % 60},{i % 5}\n" for i in range(1000))
+    (tmp_path / "study" / "patients.csv").write_text("smoker,ward,age,visits\n" + rows)
     for line in lines[1:]:
         subprocess.run([discreet, *line[1:]], check=True, cwd=tmp_path, capture_output=True)
 

@@ -6,8 +6,10 @@ import mpmath
 import pytest
 
 import discreet as dc
-from discreet.accounting.filters import FILTERS, filter_for
+from discreet.accounting.filters import FILTERS, filter_for, squared_epsilon_budget
 from discreet.guarantee import Guarantee
+
+BUDGET = dc.Budget(1.0, 1e-6)
 
 
 def test_the_budget_decides_the_filter() -> None:
@@ -32,13 +34,13 @@ def test_zcdp_prices_are_at_or_above_the_exact_value_by_less_than_the_quantum(ep
     ]:
         if exact < mpmath.mpf("1e-12"):
             continue
-        excess = mpmath.mpf(str(FILTERS["zcdp"].spend(leaf))) - exact
+        excess = mpmath.mpf(str(FILTERS["zcdp"].spend(leaf, BUDGET))) - exact
         assert 0 <= excess <= mpmath.mpf("1.01e-18")
 
 
 def test_ten_tenths_are_one() -> None:
-    assert sum(FILTERS["pure"].spend(dc.PureDP(0.1)) for _ in range(10)) == Decimal(1)
-    assert FILTERS["pure"].spend(dc.Repeated(dc.BoundedRange(0.1), 10)) == Decimal(1)
+    assert sum(FILTERS["pure"].spend(dc.PureDP(0.1), BUDGET) for _ in range(10)) == Decimal(1)
+    assert FILTERS["pure"].spend(dc.Repeated(dc.BoundedRange(0.1), 10), BUDGET) == Decimal(1)
 
 
 def test_limits_match_the_notes() -> None:
@@ -47,9 +49,9 @@ def test_limits_match_the_notes() -> None:
     rho, squared_mu = filter_for(budget).limit(budget), filter_for(budget, "gdp").limit(budget)
     assert float(rho) == pytest.approx(0.0243559703595, rel=1e-10)
     assert float(squared_mu) == pytest.approx(0.0560289638253, rel=1e-10)
-    assert rho // FILTERS["zcdp"].spend(dc.PureDP(0.01)) == 487
-    assert rho // FILTERS["zcdp"].spend(dc.BoundedRange(0.01)) == 1948
-    assert squared_mu // FILTERS["gdp"].spend(dc.GaussianDP(0.02)) == 140
+    assert rho // FILTERS["zcdp"].spend(dc.PureDP(0.01), BUDGET) == 487
+    assert rho // FILTERS["zcdp"].spend(dc.BoundedRange(0.01), BUDGET) == 1948
+    assert squared_mu // FILTERS["gdp"].spend(dc.GaussianDP(0.02), BUDGET) == 140
 
 
 @pytest.mark.parametrize(
@@ -65,12 +67,41 @@ def test_limits_match_the_notes() -> None:
 )
 def test_a_notion_that_cannot_be_bounded_is_refused(name: str, guarantee: Guarantee) -> None:
     with pytest.raises(dc.GuaranteeError, match="must be able to bound every guarantee"):
-        FILTERS[name].spend(guarantee)
+        FILTERS[name].spend(guarantee, BUDGET)
 
 
 def test_requests_below_the_smallest_are_refused() -> None:
     with pytest.raises(dc.GuaranteeError, match="must be at least 1e-12"):
-        FILTERS["pure"].spend(dc.PureDP(9e-13))
+        FILTERS["pure"].spend(dc.PureDP(9e-13), BUDGET)
     with pytest.raises(dc.GuaranteeError, match="must be at least 1e-12"):
-        FILTERS["zcdp"].spend(dc.PureDP(5e-324))
-    assert FILTERS["pure"].spend(dc.PureDP(1e-12)) == Decimal("1e-12")
+        FILTERS["zcdp"].spend(dc.PureDP(5e-324), BUDGET)
+    assert FILTERS["pure"].spend(dc.PureDP(1e-12), BUDGET) == Decimal("1e-12")
+
+
+def test_whitehouse_filter() -> None:
+    """beyond.md §7: sum of squares .0349378095382 for (1, 1e-6), 349 steps of .01; here delta has two halves."""
+    assert squared_epsilon_budget(1.0, 1e-6) == pytest.approx(0.0349378095382, rel=1e-11)
+    assert int(squared_epsilon_budget(1.0, 1e-6) / 0.01**2) == 349
+    approximate = FILTERS["approximate"]
+    steps = approximate.limit(BUDGET) // approximate.spend(dc.PureDP(0.01), BUDGET)
+    assert steps == int(squared_epsilon_budget(1.0, 5e-7) / 0.01**2) == 333
+    pair = approximate.spend(dc.ApproxDP(0.01, 1e-9), BUDGET)
+    assert pair > approximate.spend(dc.PureDP(0.01), BUDGET) + Decimal("0.0019")
+    assert approximate.epsilon_of(1.0, BUDGET) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_several_certificates_of_one_draw_cost_the_cheapest_that_the_filter_knows() -> None:
+    both = dc.AllOf((dc.BoundedRange(1.0), dc.GaussianDP(0.4)))
+    assert FILTERS["zcdp"].spend(both, BUDGET) == Decimal("0.08")
+    assert FILTERS["pure"].spend(both, BUDGET) == Decimal(1)
+    assert FILTERS["gdp"].spend(both, BUDGET) == Decimal("0.16")
+    with pytest.raises(dc.GuaranteeError, match="must be able to bound"):
+        FILTERS["zcdp"].spend(dc.Within(dc.GaussianDP(0.1), 1e-9), BUDGET)
+
+
+def test_a_million_small_spends_sum_exactly() -> None:
+    """1e-12 a million times is 1e-6, in the decimals the ledger adds."""
+    spend, total = FILTERS["pure"].spend(dc.PureDP(1e-12), BUDGET), Decimal(0)
+    for _ in range(1_000_000):
+        total += spend
+    assert total == Decimal("1e-6")

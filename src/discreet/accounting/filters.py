@@ -3,6 +3,11 @@
     pure   stop before the sum of epsilon_i passes epsilon                              (basic composition)
     zcdp   stop before the sum of rho_i passes rho(epsilon, delta)                      [Feldman, Zrnic 2021]
     gdp    stop before the sum of mu_i² passes mu(epsilon, delta)²                      [Smith, Thakurta 2022]
+    approximate   stop before the sum of epsilon_i²/V + delta_i/(delta/2) passes 1, where V solves
+           sqrt(2 log(2/delta) V) + V/2 = epsilon                                       [Whitehouse et al. 2023]
+
+The last keeps half of delta for its martingale bound and half for the delta_i. One sum of both shares keeps each of
+them within its half, so that a single exact number is enough.
 
 A spend is an exact decimal rounded up at 1e-18, a limit is rounded down, and their comparison is exact.
 """
@@ -14,9 +19,21 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from discreet.accounting import conversions
 from discreet.errors import GuaranteeError
-from discreet.guarantee import ZCDP, BoundedRange, Budget, GaussianDP, Guarantee, Leaf, PureDP, terms
+from discreet.guarantee import (
+    ZCDP,
+    AllOf,
+    ApproxDP,
+    BoundedRange,
+    Budget,
+    GaussianDP,
+    Guarantee,
+    Leaf,
+    Node,
+    PureDP,
+    terms,
+)
 
-__all__ = ["FILTERS", "SMALLEST_REQUEST", "Filter", "filter_for", "plain"]
+__all__ = ["FILTERS", "SMALLEST_REQUEST", "Filter", "filter_for", "plain", "squared_epsilon_budget"]
 
 QUANTUM = Decimal("1e-18")
 SMALLEST_REQUEST = Decimal("1e-12")
@@ -29,15 +46,15 @@ class Filter:
 
     name: str
     unit: str
-    price: Callable[[Leaf], Decimal | None]
+    price: Callable[[Leaf, Budget], Decimal | None]
     limit_of: Callable[[Budget], float]
     epsilon_of: Callable[[float, Budget], float]
 
-    def spend(self, guarantee: Guarantee) -> Decimal:
+    def spend(self, guarantee: Guarantee, budget: Budget) -> Decimal:
         """What the guarantee costs in this filter's unit, rounded up."""
         total = Decimal(0)
         for leaf, count in terms(guarantee).items():
-            price = self.price(leaf) if isinstance(leaf, Leaf) else None
+            price = self._price(leaf, budget)
             if price is None:
                 raise GuaranteeError(f"Ledger.filter {self.name!r} must be able to bound every guarantee, got {leaf!r}")
             total = EXACT.add(total, EXACT.multiply(price, Decimal(count)))
@@ -45,6 +62,18 @@ class Filter:
         if spend < SMALLEST_REQUEST:
             raise GuaranteeError(f"Ledger.reserve {self.unit} must be at least 1e-12, got {total:.3g}")
         return spend
+
+    def _price(self, leaf: Guarantee, budget: Budget) -> Decimal | None:
+        """The price of one leaf; of several certificates of one draw, the cheapest that this notion knows."""
+        if isinstance(leaf, AllOf):
+            known = [price for part in leaf.parts if (price := self._price(part, budget)) is not None]
+            return min(known, default=None)
+        if isinstance(leaf, Node):
+            parts = [(self._price(part, budget), count) for part, count in terms(leaf).items()]
+            if any(price is None for price, _ in parts):
+                return None
+            return sum((EXACT.multiply(price or Decimal(0), Decimal(count)) for price, count in parts), Decimal(0))
+        return self.price(leaf, budget) if isinstance(leaf, Leaf) else None
 
     def limit(self, budget: Budget) -> Decimal:
         """The whole budget in this filter's unit, rounded down."""
@@ -78,11 +107,11 @@ def _decimal(number: float) -> Decimal:
     return Decimal(repr(float(number)))
 
 
-def _pure_price(leaf: Leaf) -> Decimal | None:
+def _pure_price(leaf: Leaf, _: Budget) -> Decimal | None:
     return _decimal(leaf.level) if isinstance(leaf, PureDP | BoundedRange) else None
 
 
-def _zcdp_price(leaf: Leaf) -> Decimal | None:
+def _zcdp_price(leaf: Leaf, _: Budget) -> Decimal | None:
     level = _decimal(leaf.level)
     if isinstance(leaf, ZCDP):
         return level
@@ -97,9 +126,31 @@ def _zcdp_price(leaf: Leaf) -> Decimal | None:
     return None
 
 
-def _gdp_price(leaf: Leaf) -> Decimal | None:
+def _gdp_price(leaf: Leaf, _: Budget) -> Decimal | None:
     level = _decimal(leaf.level)
     return EXACT.multiply(level, level) if isinstance(leaf, GaussianDP) else None
+
+
+def _approximate_price(leaf: Leaf, budget: Budget) -> Decimal | None:
+    if not isinstance(leaf, PureDP | BoundedRange | ApproxDP):
+        return None
+    level, slack = _decimal(leaf.level), _decimal(leaf.slack if isinstance(leaf, ApproxDP) else 0.0)
+    variance = _decimal(squared_epsilon_budget(budget.epsilon, _delta(budget) / 2))
+    half = EXACT.divide(_decimal(_delta(budget)), Decimal(2))
+    # divisions round to nearest at 120 digits; 1e-60 puts the price on the safe side
+    share = EXACT.add(EXACT.divide(EXACT.multiply(level, level), variance), EXACT.divide(slack, half))
+    return EXACT.add(share, Decimal("1e-60"))
+
+
+def _approximate_epsilon(share: float, budget: Budget) -> float:
+    variance = share * squared_epsilon_budget(budget.epsilon, _delta(budget) / 2)
+    return math.sqrt(-2 * math.log(_delta(budget) / 2) * variance) + variance / 2
+
+
+def squared_epsilon_budget(epsilon: float, delta: float) -> float:
+    """The largest V with sqrt(2 log(1/delta) V) + V/2 ≤ epsilon, rounded down  [Whitehouse et al. 2023, Thm 1]."""
+    root = epsilon / (math.sqrt(0.5 * -math.log(delta) + 0.5 * epsilon) + math.sqrt(0.5 * -math.log(delta)))
+    return root**2 * (1 - 1e-14)
 
 
 def _delta(budget: Budget) -> float:
@@ -122,5 +173,12 @@ FILTERS: dict[str, Filter] = {
         _gdp_price,
         lambda b: math.nextafter(conversions.gaussian_mu(b.epsilon, _delta(b)) ** 2, 0.0),
         lambda spent, b: conversions.gaussian_epsilon(spent**0.5, _delta(b)),
+    ),
+    "approximate": Filter(
+        "approximate",
+        "share",
+        _approximate_price,
+        lambda _: 1.0,
+        lambda spent, b: _approximate_epsilon(spent, b),
     ),
 }

@@ -12,7 +12,7 @@ from discreet.accounting import conversions
 from discreet.accounting.filters import FILTERS
 from discreet.audit.neighbours import neighbouring_pairs
 from discreet.audit.planted import check
-from discreet.guarantee import ZCDP, BoundedRange, Composed, GaussianDP, Guarantee, Repeated
+from discreet.guarantee import ZCDP, BoundedRange, Budget, Composed, GaussianDP, Guarantee, Repeated
 from discreet.mechanisms import NoisyStatistics
 from discreet.models import NaiveBayes
 from discreet.noise import DiscreteGaussian
@@ -20,6 +20,8 @@ from discreet.query import Statistics
 from discreet.schema import Binary, Categorical, Column, Schema
 
 __all__: list[str] = []
+
+BUDGET = Budget(1.0, 1e-6)
 
 
 def _query(relation: str = "replace-one") -> Statistics:
@@ -69,7 +71,7 @@ def _scale(mechanism: NoisyStatistics) -> bool:
 def _repetition(repeated: Repeated) -> bool:
     explicit = Composed((BoundedRange(0.3),) * 5)
     same = all(repeated.epsilon(delta) == explicit.epsilon(delta) for delta in (1e-9, 1e-5, 1e-2))
-    return same and FILTERS["zcdp"].spend(repeated) == FILTERS["zcdp"].spend(explicit)
+    return same and FILTERS["zcdp"].spend(repeated, BUDGET) == FILTERS["zcdp"].spend(explicit, BUDGET)
 
 
 @check(
@@ -107,4 +109,4 @@ def _draws(charged: int) -> bool:
 
     query = BetaBernoulli("smoker").query(replace(_query().schema, n=10))
     two = PosteriorSample(epsilon=0.5, truncation=0.2, draws=2).guarantee(query)
-    return FILTERS["pure"].spend(two) == charged * FILTERS["pure"].spend(BoundedRange(0.5))
+    return FILTERS["pure"].spend(two, BUDGET) == charged * FILTERS["pure"].spend(BoundedRange(0.5), BUDGET)

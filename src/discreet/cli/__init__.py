@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import typer
 from typer.main import get_command
 
-from discreet.cli import demo, init, ledger, plan, posterior, release, terminal
+from discreet.cli import calibrate, demo, init, ledger, plan, posterior, release, terminal
 
 __all__ = ["app", "main"]
 
@@ -20,6 +20,7 @@ app.command()(plan.plan)
 app.command()(release.release)
 app.command()(posterior.posterior)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(calibrate.app, name="calibrate")
 
 
 @app.callback(invoke_without_command=True)

@@ -106,7 +106,7 @@ def _release(study: "Study", dataset: "Dataset", ledger: "Ledger", screen: "Cons
         release = pipeline.release(request.model, dataset, request.mechanism, ledger)
         release.save(request.out)
         made[request.name] = release
-        price = balance.share(ledger, ledger.filter.spend(release.guarantee))
+        price = balance.share(ledger, ledger.price(release.guarantee))
         lines += [(request.name, release.guarantee.words()), ("", f"Paid {price}.")]
     terminal.facts(screen, "3  Release: pay first, then read the rows once", lines)
     return made

@@ -32,7 +32,8 @@ def create(
     epsilon: Annotated[float, typer.Option(help="The whole budget.", show_default=False)],
     delta: Annotated[float | None, typer.Option(help="Without it only pure guarantees can be paid.")] = None,
     filter_name: Annotated[
-        str | None, typer.Option("--filter", help="pure, zcdp or gdp; by default pure without delta, zcdp with it.")
+        str | None,
+        typer.Option("--filter", help="pure, zcdp, gdp or approximate; default: zcdp if there is a delta, else pure."),
     ] = None,
     as_json: terminal.AsJson = False,
 ) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["AsJson", "Incomplete", "StudyFile", "console", "emit", "facts", "progress", "report", "table"]
 
 PACKAGE = Path(__file__).parents[1]
-INDENT = 13
+INDENT = 14
 STEPS_OF_A_SECOND = 200
 
 T = TypeVar("T")

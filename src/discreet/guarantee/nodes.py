@@ -15,7 +15,7 @@ from discreet.accounting.loss_distribution import LossDistribution, compose_all,
 from discreet.errors import GuaranteeError
 from discreet.guarantee.basis import Basis, Guarantee
 from discreet.guarantee.certificates import Within, within_epsilon
-from discreet.guarantee.leaves import ApproxDP, GaussianDP, Leaf, PureDP
+from discreet.guarantee.leaves import ZCDP, ApproxDP, GaussianDP, Leaf, PureDP
 
 __all__ = ["Composed", "Node", "Repeated"]
 
@@ -56,7 +56,7 @@ class Node(Guarantee):
             ideal = Composed(tuple(Repeated(leaf, count) for leaf, count in rest.items()))
             return fixed + within_epsilon(ideal, tv, delta - slack)
         route = fixed + _compose(rest, delta - slack)
-        exact = _distribution(tuple(self.terms().items())) if delta > 0 and self._several else None
+        exact = _distribution(tuple(_merged(self.terms()).items())) if delta > 0 and self._several else None
         return route if exact is None else min(route, exact.epsilon(delta))
 
     @property
@@ -158,13 +158,20 @@ def _add(total: Terms, more: Terms, times: int) -> None:
         total[leaf] = total.get(leaf, 0) + times * count
 
 
+def _merged(leaves: Terms) -> Terms:
+    """The same leaves with all Gaussian ones as one, whose mu² is the sum, and all zCDP ones as one: both exact."""
+    rest = {leaf: count for leaf, count in leaves.items() if not isinstance(leaf, GaussianDP | ZCDP)}
+    mu = math.sqrt(math.fsum(c * leaf.level**2 for leaf, c in leaves.items() if isinstance(leaf, GaussianDP)))
+    rho = math.fsum(c * leaf.level for leaf, c in leaves.items() if isinstance(leaf, ZCDP))
+    one: Terms = ({GaussianDP(mu): 1} if mu > 0 else {}) | ({ZCDP(rho): 1} if rho > 0 else {})
+    return one | rest
+
+
 def _compose(leaves: Terms, delta: float) -> float:
     """Epsilon of leaves that have profiles: exact for Gaussians and equal pure parts, else the best valid route."""
     if not leaves:
         return 0.0
-    if all(isinstance(leaf, GaussianDP) for leaf in leaves):
-        mu = math.sqrt(math.fsum(count * leaf.renyi(2.0) for leaf, count in leaves.items()))  # renyi(2) is mu²
-        return GaussianDP(mu).epsilon(delta)
+    leaves = _merged(leaves)
     if len(leaves) == 1 and sum(leaves.values()) == 1:
         return next(iter(leaves)).epsilon(delta)
     basic = math.fsum(count * leaf.epsilon(0.0) for leaf, count in leaves.items())

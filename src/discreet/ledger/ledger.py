@@ -151,7 +151,7 @@ class Ledger:
         if not isinstance(guarantee, Guarantee):
             raise GuaranteeError(f"Ledger.reserve guarantee must be a Guarantee, got a {type(guarantee).__name__}")
         try:
-            return self.filter.spend(guarantee)
+            return self.filter.spend(guarantee, self.budget)
         except DecimalException:
             raise GuaranteeError(
                 f"Ledger.reserve {self.filter.unit} must be below 1e100, got more for {guarantee!r}"

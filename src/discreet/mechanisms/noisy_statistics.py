@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting.conversions import zcdp_rho
+from discreet.accounting.rounding import rational, root_up, round_up
 from discreet.errors import GuaranteeError
 from discreet.guarantee import ZCDP, Basis, Guarantee, PureDP
 from discreet.guarantee.basis import positive
@@ -88,7 +89,7 @@ class NoisyStatistics:
         if rho is None:
             assert self.epsilon is not None
             shares = self._shares(query, lambda statistic: statistic.l1(query.schema))
-            total = _rational(self.epsilon)
+            total = rational(self.epsilon)
             return {
                 statistic.name: DiscreteLaplace(
                     round_up(Fraction(statistic.l1(query.schema)) / (total * shares[statistic.name]))
@@ -98,7 +99,7 @@ class NoisyStatistics:
         shares = self._shares(query, lambda statistic: statistic.squared_l2(query.schema))
         return {
             statistic.name: DiscreteGaussian(
-                root_up(Fraction(statistic.squared_l2(query.schema)) / (2 * _rational(rho) * shares[statistic.name]))
+                root_up(Fraction(statistic.squared_l2(query.schema)) / (2 * rational(rho) * shares[statistic.name]))
             )
             for statistic in query.statistics
         }
@@ -130,24 +131,5 @@ class NoisyStatistics:
                 raise GuaranteeError(
                     f"NoisyStatistics.split must name exactly {sorted(query.names)}, got {sorted(self.split)}"
                 )
-            weights = {name: _rational(share) for name, share in self.split.items()}
+            weights = {name: rational(share) for name, share in self.split.items()}
         return {name: value / sum(weights.values()) for name, value in weights.items()}
-
-
-def _rational(number: float) -> Fraction:
-    """The rational a person typed, the same one the ledger charges: 0.1 is one tenth."""
-    return Fraction(repr(float(number)))
-
-
-def round_up(value: Fraction) -> float:
-    """The smallest double at or above `value`: more noise, never less."""
-    number = float(value)
-    return number if Fraction(number) >= value else math.nextafter(number, math.inf)
-
-
-def root_up(value: Fraction) -> float:
-    """A double whose square is at or above `value`."""
-    number = math.sqrt(value)
-    while Fraction(number) ** 2 < value:
-        number = math.nextafter(number, math.inf)
-    return number

@@ -19,7 +19,7 @@ from discreet.noise import NoiseLaw
 from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
 from discreet.posterior.mixture import MixtureCurve
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, check_released, describe, tails
-from discreet.samplers.cells import NEGLIGIBLE, NoisyCells, Polya
+from discreet.samplers.cells import NEGLIGIBLE, NoisyCells, Polya, plausible
 from discreet.samplers.gamma import log_polya
 from discreet.samplers.lattice import Lattice, Total, log_arrangements
 
@@ -125,6 +125,7 @@ class BetaMixture:
 def beta_from_count(y: float, n: int, prior: tuple[float, float], law: NoiseLaw) -> BetaMixture:
     """Posterior given one noisy count of ones among n records, n public."""
     check_released("beta_from_count.y", y)
+    y = float(plausible(y, law, n))
     return _from_weights(y, n, prior, law, lambda k: law.log_density(y - k))
 
 
@@ -138,6 +139,7 @@ def beta_from_two_counts(
     """
     check_released("beta_from_two_counts.y_zero", y_zero)
     check_released("beta_from_two_counts.y_one", y_one)
+    y_zero, y_one = (float(y) for y in plausible([y_zero, y_one], law, n_max if n is None else n))
     if n is not None:
         return _from_weights(
             y_one, n, prior, law, lambda k: law.log_density(y_one - k) + law.log_density(y_zero - (n - k))

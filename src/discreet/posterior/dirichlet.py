@@ -65,9 +65,9 @@ class _DirichletAnswers(ABC):
         return draw_codes(self.sample(n, rng), rng)
 
     def summary(self) -> Summary:
-        """Mean, deviation and 90% interval of "theta[level]" for every level."""
+        """Mean, deviation and 90% interval of "probabilities[level]" for every level."""
         lower, upper = self.interval(SUMMARY_LEVEL)
-        names = [f"theta[{level}]" for level in self.levels]
+        names = [f"probabilities[{level}]" for level in self.levels]
         return describe(names, {"mean": self.mean(), "sd": self.sd(), "lower": lower, "upper": upper})
 
     def to_datatree(
@@ -77,7 +77,9 @@ class _DirichletAnswers(ABC):
         attributes: Mapping[str, Any] | None = None,
     ) -> Any:
         """Draws as an xarray DataTree for ArviZ; `attributes` must be public."""
-        return to_datatree({"theta": self.sample(draws, rng)}, {"theta": {"level": self.levels}}, attributes)
+        return to_datatree(
+            {"probabilities": self.sample(draws, rng)}, {"probabilities": {"level": self.levels}}, attributes
+        )
 
     def __str__(self) -> str:
         return as_text(f"posterior of {len(self.levels)} probabilities", self.summary())

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.noise import NoiseLaw
 from discreet.samplers.gamma import log_polya
 
-__all__ = ["Cells", "Multinomial", "NoisyCells", "Polya", "Table", "Window", "tilt_to"]
+__all__ = ["Cells", "Multinomial", "NoisyCells", "Polya", "Table", "Window", "plausible", "tilt_to"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -98,6 +98,12 @@ class Multinomial:
 CountPrior = Multinomial | Polya
 
 
+def plausible(released: ArrayLike, law: NoiseLaw, highest: int) -> Array:
+    """Released counts moved to where the noise has probability e^-1e9: beyond, log-densities lose all their digits."""
+    reach = law.reach(1e9)
+    return np.asarray(np.clip(np.asarray(released, dtype=float), -reach, highest + reach))
+
+
 @dataclass(frozen=True)
 class NoisyCells:
     """Counts between 0 and `highest` of which `released` = count + noise is known."""
@@ -115,10 +121,11 @@ class NoisyCells:
     def window(self, radius: int) -> Window:
         """`radius` values on each side of the released count, moved inside 0..highest."""
         width = min(2 * radius + 1, self.highest + 1)
-        centre = np.clip(np.round(self.released), 0, self.highest).astype(np.int64)
+        released = plausible(self.released, self.law, self.highest)
+        centre = np.clip(np.round(released), 0, self.highest).astype(np.int64)
         low = np.clip(centre - radius, 0, self.highest + 1 - width)
         k = (low[:, None] + np.arange(width)).astype(float)
-        log_weights = self.prior.log_weight(k) + self.law.log_density(self.released[:, None] - k)
+        log_weights = self.prior.log_weight(k) + self.law.log_density(released[:, None] - k)
         return Window(low, log_weights, self.highest, complete=width == self.highest + 1)
 
 

@@ -1,0 +1,11 @@
+"""Run every benchmark, or those named on the command line."""
+
+import sys
+from importlib import import_module
+
+NAMES = ["startup", "statistics", "posterior", "accounting"]
+
+for name in sys.argv[1:] or NAMES:
+    module = import_module(f"benchmarks.{name}")
+    print(f"\n== {name}: {(module.__doc__ or '').splitlines()[0]}", flush=True)
+    module.run()
