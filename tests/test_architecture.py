@@ -11,6 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "discreet"
 ORDER = [
     "errors",
     "recipe",
+    "columns",
     "schema",
     "query",
     "noise",

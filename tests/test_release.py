@@ -86,7 +86,7 @@ def test_the_same_request_in_other_words_is_the_same(data: dc.Dataset, ledger: d
 
 def test_a_failed_read_stays_charged_and_the_same_request_resumes_it(data: dc.Dataset, ledger: dc.Ledger) -> None:
     broken, _ = watched(data, ledger, fails=True)
-    with pytest.raises(dc.ReleaseError, match="could not be read"):
+    with pytest.raises(dc.ReleaseError, match="could not be computed"):
         dc.release(MODEL, broken, MECHANISM, ledger)
     assert str(ledger.spent()) == "0.5"
     release = dc.release(MODEL, data, MECHANISM, ledger)

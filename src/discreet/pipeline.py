@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import QueryError
+from discreet.errors import QueryError, ReleaseError
 from discreet.guarantee import Guarantee
 from discreet.ledger import Ledger
 from discreet.mechanisms import Mechanism, NoisyStatistics
 from discreet.models import Model
+from discreet.query import Statistics
 from discreet.randomness import NoiseSource, SeededNoise, SystemNoise
 from discreet.release import Release, recipe_of
 from discreet.schema import Schema
@@ -29,8 +30,17 @@ def release(model: Model, dataset: Dataset, mechanism: Mechanism, ledger: Ledger
     entry = ledger.reserve(guarantee, recipe)  # durable before any row is read; may refuse
     if entry.release is not None:
         return Release.from_json(entry.release)
-    value = mechanism.apply(SystemNoise(), query, dataset)  # the only line that touches rows
+    value = _apply(mechanism, query, dataset)  # the only line that touches rows
     return Release.from_json(ledger.settle(entry, Release(recipe, guarantee, value, entry.id).to_json()))
+
+
+def _apply(mechanism: Mechanism, query: Statistics, dataset: Dataset) -> dict[str, Any]:
+    """Apply the mechanism; whatever goes wrong becomes one sentence, with nothing attached that has seen a row."""
+    try:
+        return mechanism.apply(SystemNoise(), query, dataset)
+    except Exception:  # noqa: S110  # its text and its frames may hold private values
+        pass
+    raise ReleaseError("the release could not be computed: it stays charged, and the same request may be made again")
 
 
 def simulate(
@@ -62,7 +72,7 @@ def simulate(
     noise: NoiseSource = SystemNoise() if seed is None else SeededNoise(np.random.SeedSequence([seed, 1]))
     releases = []
     for _ in range(runs):
-        truth, table = (None, dataset) if dataset is not None else _draw(model, facts, rng)
+        truth, table = (None, dataset) if dataset is not None else _draw(model, facts, n or 0, rng)
         assert table is not None
         value = mechanism.apply(noise, query, table)
         releases.append(Release(recipe, guarantee, value, "", private=False, truth=truth))
@@ -130,6 +140,6 @@ def _sized(schema: Schema | None, n: int | None) -> Schema:
     return schema.with_n(n) if schema.relation == "replace-one" else schema
 
 
-def _draw(model: Model, schema: Schema, rng: np.random.Generator) -> tuple[dict[str, Any], Dataset]:
-    truth, columns = model.simulate(schema, rng)
+def _draw(model: Model, schema: Schema, n: int, rng: np.random.Generator) -> tuple[dict[str, Any], Dataset]:
+    truth, columns = model.simulate(schema, n, rng)
     return truth, Dataset("simulation", schema, CodedRows(columns))

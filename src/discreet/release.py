@@ -89,7 +89,9 @@ class Release:
         return model.posterior(query, self.value, mechanism.laws(query))
 
     def to_json(self) -> dict[str, Any]:
-        """The whole release as plain data."""
+        """The whole release as plain data; a simulated one has no such form, so that it cannot pass for a paid one."""
+        if not self.private:
+            raise ReleaseError("Release.to_json must be called on a private release, got a simulated one")
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -109,14 +111,17 @@ class Release:
         try:
             value = {str(name): _array(name, numbers) for name, numbers in body["value"].items()}
             release = cls(body["recipe"], guarantees.from_json(body["guarantee"]), value, str(body["entry"]))
-            declared = release.mechanism.guarantee(release.query)
+            query, mechanism = release.query, release.mechanism
+            declared, shapes = mechanism.guarantee(query), mechanism.shapes(query)
         except DiscreetError:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
             raise ReleaseError("Release file must be complete, got missing or misshapen fields") from None
-        if declared != release.guarantee:
+        if declared.to_json() != release.guarantee.to_json():
             got = release.guarantee
             raise ReleaseError(f"Release.guarantee must be what its recipe gives, {declared!r}, got {got!r}")
+        if {name: array.shape for name, array in value.items()} != shapes:
+            raise ReleaseError(f"Release.value must be arrays of shapes {shapes}, got others")
         return release
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -148,6 +153,7 @@ def load(path: str | os.PathLike[str]) -> Release:
 
 def _array(name: Any, numbers: Any) -> np.ndarray[Any, Any]:
     array = np.asarray(numbers)
-    if array.dtype.kind not in "iufO" or (array.dtype.kind == "O" and not all(isinstance(x, int) for x in array.flat)):
-        raise ReleaseError(f"Release.value[{name!r}] must be an array of numbers, got another type")
+    big = array.dtype.kind == "O" and all(isinstance(item, int) for item in array.flat)
+    if not big and (array.dtype.kind not in "iuf" or not np.all(np.isfinite(array))):
+        raise ReleaseError(f"Release.value[{name!r}] must be an array of finite numbers, got another type")
     return array

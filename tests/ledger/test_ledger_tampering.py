@@ -101,7 +101,7 @@ def rebuild(path: Path, change: Callable[[int, dict[str, object]], None]) -> Non
 def test_a_rebuilt_chain_must_still_add_up(used: Ledger, path: Path) -> None:
     def cheaper(seq: int, content: dict[str, object]) -> None:
         if seq == 3:
-            content["spend"] = "0.1"
+            content["spend"] = "0.9"
 
     rebuild(path, cheaper)
     with pytest.raises(LedgerError, match="event 3 must have the sum of all spends"):

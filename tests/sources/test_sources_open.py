@@ -94,7 +94,6 @@ def test_a_declared_column_must_be_there_once(tmp_path):
         pd.DataFrame({"x": [CANARY]}),
         pd.DataFrame([["A", "B"]], columns=["ward", "ward"]),
         pl.DataFrame({"x": [CANARY]}),
-        pl.LazyFrame({"x": [CANARY]}),
         pa.table({"x": [CANARY]}),
         pa.table([["A"], ["B"]], names=["ward", "ward"]),
     ]
@@ -262,7 +261,6 @@ def test_names_and_levels_are_never_read_as_sql_or_patterns(tmp_path):
         table,
         table.to_pandas(),
         pl.from_arrow(table),
-        pl.from_arrow(table).lazy(),
         tmp_path / "a'[1]*.parquet",
     ):
         assert plain(open_dataset(source, schema, id="x").source.statistics(query)) == answer

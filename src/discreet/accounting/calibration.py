@@ -7,6 +7,7 @@ exists the error says why. `proved` is False only for a printed bound of the lit
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from discreet.accounting import conversions, divergences, gibbs, profiles
@@ -64,7 +65,8 @@ def posterior_sample(*, truncation: float, epsilon: float, levels: int = 2) -> C
     positive("calibrate.epsilon", epsilon)
     if levels < 2 or not 0 < positive("calibrate.truncation", truncation) < 1 / levels:
         raise GuaranteeError(f"calibrate.truncation must be below 1/{levels} for {levels} levels, got {truncation!r}")
-    spread = 2 * math.log((1 - (levels - 1) * truncation) / truncation) * (1 + 1e-14)
+    a0 = Fraction(truncation)
+    spread = 2 * math.log1p(float((1 - levels * a0) / a0)) * (1 + 1e-14)
     temperature = max(1.0, spread / epsilon * (1 + 1e-15))
     return Calibration("temperature", temperature, BoundedRange(min(epsilon, spread)))
 

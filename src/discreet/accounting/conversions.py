@@ -7,6 +7,8 @@ References are to math notes by name: [CKS2020] Canonne, Kamath, Steinke; [DRS20
 import math
 from collections.abc import Callable
 
+from discreet.errors import GuaranteeError
+
 __all__ = [
     "bounded_range_delta",
     "bounded_range_renyi",
@@ -24,6 +26,8 @@ __all__ = [
 
 Curve = Callable[[float], float]
 
+SMALLEST_DELTA = 5e-324  # what underflows is not nothing
+
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """Exact profile of mu-Gaussian DP, delta = Phi(-e/mu + mu/2) - e^e Phi(-e/mu - mu/2)  [DRS2022, Cor. 2.13]."""
@@ -31,8 +35,10 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
     log_above = float(log_ndtr(-epsilon / mu + mu / 2))
     log_below = epsilon + float(log_ndtr(-epsilon / mu - mu / 2))
-    # the difference of two nearly equal tails, kept in logs so that it does not cancel
-    return math.exp(log_above) * -math.expm1(min(log_below - log_above, 0.0))
+    if not math.isfinite(log_above):
+        return SMALLEST_DELTA
+    # the difference of two nearly equal tails, kept in logs so that it does not cancel; it is never exactly 0
+    return max(math.exp(log_above) * -math.expm1(min(log_below - log_above, 0.0)), SMALLEST_DELTA)
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
@@ -57,6 +63,8 @@ def pure_renyi(level: float, order: float) -> float:
     """Tight Renyi curve of pure DP: e - log((1 + e^-e) / (1 + e^-(2a-1)e)) / (a - 1)."""
     if math.isinf(order):
         return level
+    if level < 1e-4:  # what follows would cancel; a e²/2 is within a relative 1e-4 of it
+        return min(order * level**2 / 2, level)
     if order == 1.0:
         return level * math.tanh(level / 2)
     excess = math.log1p(math.exp(-level)) - math.log1p(math.exp(-(2 * order - 1) * level))
@@ -105,7 +113,7 @@ def renyi_delta(curve: Curve, epsilon: float) -> float:
     def log_delta(order: float) -> float:
         return (order - 1) * (curve(order) - epsilon + math.log1p(-1 / order)) - math.log(order)
 
-    return math.exp(min(_smallest(log_delta), 0.0))
+    return max(math.exp(min(_smallest(log_delta), 0.0)), SMALLEST_DELTA)
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -140,9 +148,13 @@ def solve_decreasing(function: Curve, target: float, *, low: float = 0.0) -> flo
 
 def _step_down(value: float, meets: Callable[[float], bool]) -> float:
     """The first double at or below `value` that meets its constraint: a reciprocal may have rounded past it."""
-    while not meets(value):
+    for _ in range(64):
+        if value > 0 and meets(value):
+            return value
         value = math.nextafter(value, 0.0)
-    return value
+    raise GuaranteeError(
+        "epsilon and delta must leave room for a positive parameter in double precision, got too little"
+    )
 
 
 def _smallest(bound: Curve) -> float:

@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import reduce
 
 from discreet.accounting import conversions
 from discreet.errors import GuaranteeError
@@ -72,7 +73,8 @@ class Filter:
             parts = [(self._price(part, budget), count) for part, count in terms(leaf).items()]
             if any(price is None for price, _ in parts):
                 return None
-            return sum((EXACT.multiply(price or Decimal(0), Decimal(count)) for price, count in parts), Decimal(0))
+            amounts = [EXACT.multiply(price or Decimal(0), Decimal(count)) for price, count in parts]
+            return reduce(EXACT.add, amounts, Decimal(0))
         return self.price(leaf, budget) if isinstance(leaf, Leaf) else None
 
     def limit(self, budget: Budget) -> Decimal:

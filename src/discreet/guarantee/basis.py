@@ -43,16 +43,16 @@ class Guarantee(ABC):
         """Relation, unit, theorem and sampler."""
 
     @abstractmethod
-    def epsilon(self, delta: float) -> float:
-        """The smallest epsilon this guarantee certifies at `delta` (inf if none)."""
+    def _epsilon(self, delta: float) -> float:
+        """What `epsilon` answers for a delta in [0, 1]."""
 
     @abstractmethod
-    def delta(self, epsilon: float) -> float:
-        """The smallest delta this guarantee certifies at `epsilon`."""
+    def _delta(self, epsilon: float) -> float:
+        """What `delta` answers for an epsilon of at least 0."""
 
     @abstractmethod
-    def renyi(self, order: float) -> float:
-        """The Renyi divergence of `order` > 1 this guarantee certifies (inf if none)."""
+    def _renyi(self, order: float) -> float:
+        """What `renyi` answers for an order of at least 1."""
 
     @abstractmethod
     def arguments(self) -> dict[str, Any]:
@@ -61,6 +61,24 @@ class Guarantee(ABC):
     @abstractmethod
     def words(self) -> str:
         """One sentence for a privacy officer, without its basis."""
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest epsilon this guarantee certifies at `delta` (inf if none)."""
+        if not 0.0 <= delta <= 1.0:
+            raise GuaranteeError(f"{type(self).__name__}.epsilon delta must be from 0 to 1, got {delta!r}")
+        return self._epsilon(float(delta))
+
+    def delta(self, epsilon: float) -> float:
+        """The smallest delta this guarantee certifies at `epsilon`; 0 only where it is exactly 0."""
+        if not epsilon >= 0.0:
+            raise GuaranteeError(f"{type(self).__name__}.delta epsilon must be at least 0, got {epsilon!r}")
+        return self._delta(float(epsilon))
+
+    def renyi(self, order: float) -> float:
+        """The Renyi divergence of `order` that this guarantee certifies (inf if none)."""
+        if not order >= 1.0:
+            raise GuaranteeError(f"{type(self).__name__}.renyi order must be at least 1, got {order!r}")
+        return self._renyi(float(order))
 
     @property
     def relation(self) -> str:
@@ -86,8 +104,11 @@ class Guarantee(ABC):
 
 def positive(field_name: str, value: object, *, below: float = math.inf) -> float:
     """`value` as a float, if it is a finite number above 0 (and below `below`)."""
-    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    try:
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        number = math.inf
     if not (0 < number < below and math.isfinite(number)):
         limit = "a finite number above 0" if math.isinf(below) else f"a number above 0 and below {below:g}"
         raise GuaranteeError(f"{field_name} must be {limit}, got {value!r}")
-    return float(number)
+    return number

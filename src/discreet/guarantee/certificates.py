@@ -31,15 +31,15 @@ class AllOf(Guarantee):
         """The certificates."""
         return {"parts": self.parts}
 
-    def epsilon(self, delta: float) -> float:
+    def _epsilon(self, delta: float) -> float:
         """The smallest of the certificates'."""
         return min(part.epsilon(delta) for part in self.parts)
 
-    def delta(self, epsilon: float) -> float:
+    def _delta(self, epsilon: float) -> float:
         """The smallest of the certificates'."""
         return min(part.delta(epsilon) for part in self.parts)
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         """The smallest of the certificates'."""
         return min(part.renyi(order) for part in self.parts)
 
@@ -75,18 +75,15 @@ class Within(Guarantee):
         """The ideal guarantee and the distance."""
         return {"part": self.part, "tv": self.tv}
 
-    def epsilon(self, delta: float) -> float:
+    def _epsilon(self, delta: float) -> float:
         """The smallest epsilon with part.delta(epsilon) + (1 + e^epsilon) tv ≤ delta, rounded up."""
         return within_epsilon(self.part, self.tv, delta)
 
-    def delta(self, epsilon: float) -> float:
+    def _delta(self, epsilon: float) -> float:
         """The smallest over all epsilon' ≤ epsilon: the added term grows with epsilon."""
-        if epsilon <= 0:
-            return min(self.part.delta(0.0) + 2 * self.tv, 1.0)
-        lowest = min((self.part.delta(e) + (1 + math.exp(e)) * self.tv for e in _grid(epsilon)), default=1.0)
-        return min(lowest, 1.0)
+        return min(1.0, *(self.part.delta(e) + (1 + math.exp(min(e, 700.0))) * self.tv for e in _grid(epsilon)))
 
-    def renyi(self, order: float) -> float:  # noqa: ARG002 - infinite at every order
+    def _renyi(self, order: float) -> float:  # noqa: ARG002 - infinite at every order
         """No Renyi curve survives an additive error."""
         return math.inf
 

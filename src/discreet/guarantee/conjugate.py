@@ -41,17 +41,17 @@ class RenyiDP(Guarantee):
         """Family and parameters."""
         return {"family": self.family, "parameters": _plain(self.parameters)}
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         """The supremum over neighbouring datasets; infinite from `largest_order` on."""
         if self.family == "gaussian-mean":
             return divergences.gaussian_mean_renyi(order=order, **self.parameters)
         return divergences.dirichlet_renyi(order=order, **self.parameters)
 
-    def epsilon(self, delta: float) -> float:
+    def _epsilon(self, delta: float) -> float:
         """By the improved conversion over a continuous order."""
         return conversions.renyi_epsilon(self.renyi, delta) if delta > 0 else math.inf
 
-    def delta(self, epsilon: float) -> float:
+    def _delta(self, epsilon: float) -> float:
         """By the improved conversion over a continuous order."""
         return conversions.renyi_delta(self.renyi, epsilon)
 
@@ -84,17 +84,17 @@ class ConjugateProfile(Guarantee):
         """Family and parameters."""
         return {"family": self.family, "parameters": _plain(self.parameters)}
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         """The curve of the same draw."""
         return divergences.dirichlet_renyi(order=order, **self.parameters)
 
-    def epsilon(self, delta: float) -> float:
+    def _epsilon(self, delta: float) -> float:
         """The exact inverse of the profile, rounded up."""
         if delta <= 0:
             return math.inf
         return conversions.solve_decreasing(self.delta, delta)
 
-    def delta(self, epsilon: float) -> float:
+    def _delta(self, epsilon: float) -> float:
         """The largest over all neighbouring datasets and both orders."""
         b, a = self.parameters["prior"]
         rest = {name: value for name, value in self.parameters.items() if name != "prior"}

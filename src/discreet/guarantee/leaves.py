@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.accounting import conversions
-from discreet.errors import GuaranteeError
 from discreet.guarantee.basis import Basis, Guarantee, positive
 
 __all__ = ["ZCDP", "ApproxDP", "BoundedRange", "GaussianDP", "Leaf", "PureDP"]
@@ -46,23 +45,25 @@ class PureDP(Leaf):
     def __init__(self, epsilon: float, basis: Basis | None = None) -> None:
         self._store(epsilon, basis)
 
-    def epsilon(self, delta: float) -> float:
+    def _epsilon(self, delta: float) -> float:
         """Solve the profile (e^level - e^epsilon) / (1 + e^level) = delta."""
-        return max(self.level + math.log1p(-delta * (1 + math.exp(-self.level))), 0.0) if delta < 0.5 else 0.0
+        used = delta * (1 + math.exp(-self.level))
+        return max(self.level + math.log1p(-used), 0.0) if used < 1 else 0.0
 
-    def delta(self, epsilon: float) -> float:
+    def _delta(self, epsilon: float) -> float:
         """The profile at `epsilon`."""
         return conversions.pure_delta(self.level, epsilon)
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         """The tight curve."""
         return conversions.pure_renyi(self.level, order)
 
     def words(self) -> str:
         """One sentence for a privacy officer."""
+        factor = f"e^{self.level:g}" + (f" = {math.exp(self.level):.4g}" if self.level < 700 else "")
         return (
-            f"{self.level:g}-differential privacy (pure): no event is more than e^{self.level:g} = "
-            f"{math.exp(min(self.level, 700)):.4g} times as likely on a neighbouring table."
+            f"{self.level:g}-differential privacy (pure): no event is more than {factor} times as likely on a "
+            "neighbouring table."
         )
 
 
@@ -75,16 +76,16 @@ class BoundedRange(Leaf):
     def __init__(self, epsilon: float, basis: Basis | None = None) -> None:
         self._store(epsilon, basis)
 
-    def epsilon(self, delta: float) -> float:
+    def _epsilon(self, delta: float) -> float:
         """Solve the profile (1 - e^{(epsilon - level)/2})² / (1 - e^-level) = delta."""
         root = math.sqrt(delta * -math.expm1(-self.level))
         return max(self.level + 2 * math.log1p(-root), 0.0) if root < 1 else 0.0
 
-    def delta(self, epsilon: float) -> float:
+    def _delta(self, epsilon: float) -> float:
         """The profile at `epsilon`."""
         return conversions.bounded_range_delta(self.level, epsilon)
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         """Its own curve, below order · epsilon² / 8."""
         return conversions.bounded_range_renyi(self.level, order)
 
@@ -106,15 +107,15 @@ class ZCDP(Leaf):
     def __init__(self, rho: float, basis: Basis | None = None) -> None:
         self._store(rho, basis)
 
-    def epsilon(self, delta: float) -> float:
+    def _epsilon(self, delta: float) -> float:
         """By the improved conversion over a continuous order."""
         return conversions.zcdp_epsilon(self.level, delta) if delta > 0 else math.inf
 
-    def delta(self, epsilon: float) -> float:
+    def _delta(self, epsilon: float) -> float:
         """By the improved conversion over a continuous order."""
         return conversions.renyi_delta(self.renyi, epsilon)
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         """Linear in the order."""
         return self.level * order
 
@@ -136,15 +137,15 @@ class GaussianDP(Leaf):
     def __init__(self, mu: float, basis: Basis | None = None) -> None:
         self._store(mu, basis)
 
-    def epsilon(self, delta: float) -> float:
+    def _epsilon(self, delta: float) -> float:
         """The exact inverse of the profile, rounded up."""
         return conversions.gaussian_epsilon(self.level, delta) if delta > 0 else math.inf
 
-    def delta(self, epsilon: float) -> float:
+    def _delta(self, epsilon: float) -> float:
         """The exact profile."""
         return conversions.gaussian_delta(self.level, epsilon)
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         """mu² a / 2."""
         return self.level**2 * order / 2
 
@@ -171,7 +172,7 @@ class ApproxDP(Leaf):
         """Both numbers."""
         return {"epsilon": self.level, "delta": self.slack}
 
-    def epsilon(self, delta: float) -> float:
+    def _epsilon(self, delta: float) -> float:
         """The profile between the given point and (0, 1) of an (epsilon, delta)-DP release  [KOV2015]."""
         if delta < self.slack:
             return math.inf
@@ -179,14 +180,12 @@ class ApproxDP(Leaf):
         rest = (delta - self.slack) / (1 - self.slack)
         return PureDP(self.level).epsilon(rest)
 
-    def delta(self, epsilon: float) -> float:
+    def _delta(self, epsilon: float) -> float:
         """The profile of the worst (epsilon, delta)-DP pair."""
         return self.slack + (1 - self.slack) * conversions.pure_delta(self.level, epsilon)
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:  # noqa: ARG002 - infinite at every order
         """No Renyi curve follows from one (epsilon, delta)."""
-        if order < 1:
-            raise GuaranteeError(f"ApproxDP.renyi order must be at least 1, got {order!r}")
         return math.inf
 
     def words(self) -> str:

@@ -30,11 +30,11 @@ class Node(Guarantee):
     def terms(self) -> Terms:
         """Every leaf with its number of occurrences."""
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         """Renyi divergences of one order add."""
         return math.fsum(count * leaf.renyi(order) for leaf, count in self.terms().items())
 
-    def epsilon(self, delta: float) -> float:
+    def _epsilon(self, delta: float) -> float:
         """The smallest of the valid routes.
 
         (epsilon, delta) parts add on their own (basic composition). Samplers within tv_i of ideal laws are together
@@ -64,7 +64,7 @@ class Node(Guarantee):
         """Whether there is something to compose that a closed form does not settle."""
         return sum(self.terms().values()) > 1 and not all(isinstance(leaf, GaussianDP) for leaf in self.terms())
 
-    def delta(self, epsilon: float) -> float:
+    def _delta(self, epsilon: float) -> float:
         """The smallest delta at which `epsilon(delta)` is within `epsilon`, rounded up."""
         if self.epsilon(0.0) <= epsilon:
             return 0.0

@@ -143,7 +143,9 @@ class Ledger:
         if head is not None and not (isinstance(head, str) and re.fullmatch("[0-9a-f]{64}", head)):
             raise LedgerError(f"Ledger.verify head must be 64 hexadecimal digits, got {head!r}")
         with localcontext(EXACT), self._reading() as events:
-            replay(events, self.limit, head)
+            if self.limit > self.filter.limit(self.budget):
+                raise LedgerError("Ledger event 1 must have a limit within its budget: the ledger was altered")
+            replay(events, self.limit, head, self.price)
             events.check()
 
     def price(self, guarantee: Guarantee) -> Decimal:

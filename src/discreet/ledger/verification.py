@@ -3,22 +3,26 @@
 What `Ledger.reserve` and `Ledger.settle` must have made true one event at a time, read back from the beginning.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from discreet.accounting.filters import SMALLEST_REQUEST
 from discreet.errors import LedgerError
+from discreet.guarantee import Guarantee
 from discreet.ledger.chain import Event
 from discreet.ledger.entry import entry_id, read_entry, request_key
 
 __all__ = ["replay"]
 
+Price = Callable[[Guarantee], Decimal]
+
 
 class _Totals:
     """What the events so far add up to."""
 
-    def __init__(self, limit: Decimal) -> None:
+    def __init__(self, limit: Decimal, price: Price) -> None:
         self.limit = limit
+        self.price = price
         self.spent = Decimal(0)
         self.neighbours: tuple[str, str] | None = None
         self.requests: set[str] = set()
@@ -35,6 +39,7 @@ class _Totals:
         _require(entry.id == entry_id(entry.request, event.seq), event, "have the entry id of its request")
         _require(neighbours == self.neighbours, event, "have the relation and unit of the first reservation")
         _require(entry.spend >= SMALLEST_REQUEST, event, "spend at least 1e-12")
+        _require(entry.spend >= self.price(entry.guarantee), event, "spend at least the price of its guarantee")
         _require(entry.spent_after == self.spent, event, "have the sum of all spends as its running total")
         _require(self.spent <= self.limit, event, "stay within the limit")
         self.requests.add(entry.request)
@@ -47,13 +52,13 @@ class _Totals:
         self.open.remove(event.entry)
 
 
-def replay(events: Iterable[Event], limit: Decimal, head: str | None) -> None:
+def replay(events: Iterable[Event], limit: Decimal, head: str | None, price: Price) -> None:
     """Refuse a chain that is altered anywhere or, if a head noted earlier is given, no longer contains it.
 
     Must run in a decimal context that never rounds.
     """
     last: Event | None = None
-    totals = _Totals(limit)
+    totals = _Totals(limit, price)
     found = False
     for event in events:
         event.check_follows(last)

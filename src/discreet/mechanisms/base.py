@@ -23,6 +23,9 @@ class Mechanism(Protocol):
     def guarantee(self, query: Statistics) -> Guarantee:
         """What `apply` will satisfy, before any row is read."""
 
+    def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of what leaves: public, the same for every table."""
+
     def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
         """The released arrays by name. The only code that touches rows, through `dataset.source`."""
 

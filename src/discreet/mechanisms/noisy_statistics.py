@@ -58,10 +58,11 @@ class NoisyStatistics:
             given = {"epsilon": self.epsilon, "rho": self.rho, "delta": self.delta}
             raise GuaranteeError(f"NoisyStatistics must get epsilon, epsilon and delta, or rho, got {given}")
         for name, limit in (("epsilon", math.inf), ("rho", math.inf), ("delta", 1.0)):
-            if getattr(self, name) is not None:
-                positive(f"NoisyStatistics.{name}", getattr(self, name), below=limit)
-        for name, share in (self.split or {}).items():
-            positive(f"NoisyStatistics.split[{name!r}]", share)
+            if getattr(self, name) is not None:  # 1 and 1.0 are the same request
+                object.__setattr__(self, name, positive(f"NoisyStatistics.{name}", getattr(self, name), below=limit))
+        if self.split is not None:
+            shares = {name: positive(f"NoisyStatistics.split[{name!r}]", share) for name, share in self.split.items()}
+            object.__setattr__(self, "split", shares)
         check_label("NoisyStatistics", self.label)
 
     def __hash__(self) -> int:
@@ -103,6 +104,10 @@ class NoisyStatistics:
             )
             for statistic in query.statistics
         }
+
+    def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
+        """The declared shape of every statistic."""
+        return {statistic.name: statistic.shape for statistic in query.statistics}
 
     def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
         """Read the exact sums once and add the noise in Python integers, which neither wrap nor saturate."""

@@ -8,6 +8,7 @@ density is tempered in the probabilities themselves: the exponents of the Dirich
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,9 @@ class PosteriorSample:
     label: str = ""
 
     def __post_init__(self) -> None:
-        positive("PosteriorSample.epsilon", self.epsilon)
-        positive("PosteriorSample.truncation", self.truncation, below=0.5)
-        positive("PosteriorSample.grid", self.grid, below=1.0)
+        for name, limit in (("epsilon", math.inf), ("truncation", 0.5), ("grid", 1.0)):
+            number = positive(f"PosteriorSample.{name}", getattr(self, name), below=limit)
+            object.__setattr__(self, name, number)  # 1 and 1.0 are the same request
         if not isinstance(self.draws, int) or isinstance(self.draws, bool) or not 1 <= self.draws <= 10**7:
             raise GuaranteeError(f"PosteriorSample.draws must be a whole number from 1 to 10^7, got {self.draws!r}")
         check_label("PosteriorSample", self.label)
@@ -64,6 +65,8 @@ class PosteriorSample:
         schema, family = query.schema, _family(query)
         if schema.relation != "replace-one":
             raise QueryError(f"PosteriorSample must have relation 'replace-one', got {schema.relation!r}")
+        if not np.all(self._prior_part(query) > 0):
+            raise QueryError("PosteriorSample must have a prior that is not negligible beside 1, got one that vanishes")
         loss = min(self.epsilon, 2.0 * self._log_ratio(query) * (1 + 1e-14))
         cells = len(family.prior)
         space = f"{cells} probabilities ≥ {self.truncation:g}"
@@ -76,24 +79,35 @@ class PosteriorSample:
         one = BoundedRange(loss, Basis(schema.relation, str(schema.unit), theorem, sampler))
         return one if self.draws == 1 else Repeated(one, self.draws)
 
+    def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
+        """One row per draw; vectors in the order of the declared levels."""
+        family = _family(query)
+        return {family.parameter: (self.draws,) if family.coordinate is not None else (self.draws, len(family.prior))}
+
     def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
         """Count once, temper, draw exactly, round to the public grid."""
         from discreet.samplers.truncated import truncated_dirichlet
 
         family, table = _family(query), _table(query)
         counts = dataset.source.statistics(replace(query, statistics=(table,)))[table.name]
-        exponents = (np.asarray(counts, dtype=float) + np.asarray(family.prior) - 1.0) / self.temperature(query)
-        draws = truncated_dirichlet(exponents + 1.0, self.truncation, self.draws, noise.generator())
+        alpha = np.asarray(counts, dtype=float) / self.temperature(query) + self._prior_part(query)
+        draws = truncated_dirichlet(alpha, self.truncation, self.draws, noise.generator())
         rounded = np.round(draws / self.grid) * self.grid
         return {family.parameter: rounded if family.coordinate is None else rounded[:, family.coordinate]}
 
     def _log_ratio(self, query: Statistics) -> float:
         """C = sup |log theta_i - log theta_j| over the declared space (F-OPS)."""
         cells = len(_family(query).prior)
-        if cells * self.truncation >= 1.0:
+        if cells * Fraction(self.truncation) >= 1:
             limit = f"below 1/{cells} for {cells} levels"
             raise QueryError(f"PosteriorSample.truncation must be {limit}, got {self.truncation!r}")
-        return math.log((1.0 - (cells - 1) * self.truncation) / self.truncation)
+        # log of (1 - (K-1) a0)/a0, written as 1 + (1 - K a0)/a0 in rationals: no cancellation where a0 is near 1/K
+        a0 = Fraction(self.truncation)
+        return math.log1p(float((1 - cells * a0) / a0))
+
+    def _prior_part(self, query: Statistics) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """(prior - 1)/T + 1: the Dirichlet parameters of an empty table."""
+        return np.asarray((np.asarray(_family(query).prior) - 1.0) / self.temperature(query) + 1.0)
 
 
 def _family(query: Statistics) -> Dirichlet:

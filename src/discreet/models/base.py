@@ -12,7 +12,7 @@ from discreet.posterior import Posterior
 from discreet.query import Statistics
 from discreet.schema import Schema
 
-__all__ = ["Model", "Simulated", "Value", "dirichlet_prior"]
+__all__ = ["Model", "Simulated", "Value", "checked_prior", "dirichlet_prior"]
 
 Value = Mapping[str, Any]
 Simulated = tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]
@@ -30,8 +30,15 @@ class Model(Protocol):
     def plug_in(self, query: Statistics, value: Value) -> Posterior:
         """Foulds's posterior: project the noisy statistics and pretend they are exact. Over-confident."""
 
-    def simulate(self, schema: Schema, rng: np.random.Generator) -> Simulated:
-        """Parameters drawn from the prior, and `schema.n` coded rows drawn given them."""
+    def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
+        """Parameters drawn from the prior, and n coded rows drawn given them."""
+
+
+def checked_prior(field: str, prior: Any) -> float | tuple[float, ...]:
+    """The prior as floats, one number or a tuple, so that 1 and 1.0 are the same request."""
+    if isinstance(prior, list | tuple):
+        return tuple(positive(field, value) for value in prior)
+    return positive(field, prior)
 
 
 def dirichlet_prior(field: str, prior: float | tuple[float, ...], cells: int) -> tuple[float, ...]:

@@ -61,8 +61,7 @@ class BetaBernoulli:
         a, b = self.prior
         return BetaMixture(np.array([ones + a]), np.array([zeros + b]), np.zeros(1), np.nan)
 
-    def simulate(self, schema: Schema, rng: np.random.Generator) -> Simulated:
+    def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:  # noqa: ARG002
         """Theta from the prior, then n rows."""
         theta = rng.beta(*self.prior)
-        size = self.query(schema).largest_total
-        return {"probability": theta}, {self.column: (rng.random(size) < theta).astype(np.int64)}
+        return {"probability": theta}, {self.column: (rng.random(n) < theta).astype(np.int64)}

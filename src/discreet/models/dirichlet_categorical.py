@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.models.base import Simulated, Value, dirichlet_prior
+from discreet.models.base import Simulated, Value, checked_prior, dirichlet_prior
 from discreet.noise import NoiseLaw
 from discreet.posterior import DirichletLattice, DirichletPosterior, dirichlet_from_counts
 from discreet.query import Counts, Dirichlet, Statistics
@@ -23,9 +23,7 @@ class DirichletCategorical:
     prior: float | tuple[float, ...] = 1.0
 
     def __post_init__(self) -> None:
-        prior = tuple(self.prior) if isinstance(self.prior, list) else self.prior
-        dirichlet_prior("DirichletCategorical.prior", prior, len(prior) if isinstance(prior, tuple) else 1)
-        object.__setattr__(self, "prior", prior)
+        object.__setattr__(self, "prior", checked_prior("DirichletCategorical.prior", self.prior))
 
     def query(self, schema: Schema) -> Statistics:
         """The counts of all levels, jointly (L1 = 2 and L2 = √2 under replace-one)."""
@@ -45,11 +43,11 @@ class DirichletCategorical:
         counts = np.maximum(np.asarray(value["counts"], dtype=float), 0.0)
         return DirichletPosterior(counts + np.asarray(self._prior(query)), self._levels(query.schema))
 
-    def simulate(self, schema: Schema, rng: np.random.Generator) -> Simulated:
+    def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Theta from the prior, then n rows."""
         query = self.query(schema)
         theta = rng.dirichlet(self._prior(query))
-        rows = rng.choice(theta.size, size=query.largest_total, p=theta)
+        rows = rng.choice(theta.size, size=n, p=theta)
         return {"probabilities": theta}, {self.column: rows}
 
     def _prior(self, query: Statistics) -> tuple[float, ...]:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.models.base import Simulated, Value, dirichlet_prior
+from discreet.guarantee.basis import positive
+from discreet.models.base import Simulated, Value, checked_prior, dirichlet_prior
 from discreet.noise import NoiseLaw
 from discreet.posterior import NaiveBayesPlugIn, NaiveBayesPosterior, naive_bayes_from_tables, plug_in_from_tables
 from discreet.query import Counts, Statistics
@@ -44,15 +45,13 @@ class NaiveBayes:
 
     def __post_init__(self) -> None:
         features = (self.features,) if isinstance(self.features, str) else tuple(self.features)
-        prior = tuple(self.prior) if isinstance(self.prior, list) else self.prior
         if not features or len(set(features)) != len(features) or self.target in features:
             raise QueryError(f"NaiveBayes.features must be different columns, not the target, got {list(features)!r}")
         if "class" in features:  # the name under which posteriors list the class probabilities
             raise QueryError('NaiveBayes.features must not be named "class", got a column of that name')
-        dirichlet_prior("NaiveBayes.prior", prior, len(prior) if isinstance(prior, tuple) else 1)
-        dirichlet_prior("NaiveBayes.feature_prior", self.feature_prior, 1)
         object.__setattr__(self, "features", features)
-        object.__setattr__(self, "prior", prior)
+        object.__setattr__(self, "prior", checked_prior("NaiveBayes.prior", self.prior))
+        object.__setattr__(self, "feature_prior", positive("NaiveBayes.feature_prior", self.feature_prior))
 
     def query(self, schema: Schema) -> Statistics:
         """All tables class × feature, released together."""
@@ -75,19 +74,19 @@ class NaiveBayes:
         tables = {name: np.asarray(value[name], dtype=float) for name in self.features}
         return plug_in_from_tables(tables=tables, **self._facts(query.schema))
 
-    def simulate(self, schema: Schema, rng: np.random.Generator) -> Simulated:
+    def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Parameters from their priors, then n rows."""
-        facts, size = self._facts(schema), self.query(schema).largest_total
+        facts = self._facts(schema)
         classes = rng.dirichlet(facts["class_prior"])
         truth: dict[str, Any] = {"class": classes}
-        labels = rng.choice(classes.size, size=size, p=classes)
+        labels = rng.choice(classes.size, size=n, p=classes)
         rows = {self.target: labels}
         for name in self.features:
             cells = len(facts["feature_levels"][name])
             theta = rng.dirichlet(facts["feature_priors"][name], size=classes.size)
             truth[name] = theta
             # inverse CDF row by row: the first level whose cumulative probability passes a uniform
-            rows[name] = np.minimum((rng.random((size, 1)) > theta.cumsum(1)[labels]).sum(1), cells - 1)
+            rows[name] = np.minimum((rng.random((n, 1)) > theta.cumsum(1)[labels]).sum(1), cells - 1)
         return truth, rows
 
     def _facts(self, schema: Schema) -> dict[str, Any]:

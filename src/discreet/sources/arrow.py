@@ -9,6 +9,8 @@ from discreet.sources.columns import wrong_type
 if TYPE_CHECKING:
     import pyarrow as pa
 
+LONGEST_TEXT = 2**20
+
 __all__ = ["ArrowRows", "scannable", "scannable_type", "storage_of"]
 
 
@@ -68,8 +70,22 @@ def scannable(name: str, rows: Any) -> Any:
         return scannable(name, rows.cast(rows.type.value_type))
     if storage_of(rows.type) == "text" and not _is_unicode(rows):
         cells = rows.cast(pa.large_binary()).to_pylist()
-        return pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in cells], kind)
-    return rows.cast(kind)
+        rows = pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in cells], kind)
+    return _short(rows.cast(kind)) if storage_of(kind) == "text" else rows.cast(kind)
+
+
+def _short(rows: Any) -> Any:
+    """Texts longer than any level are missing: one cell must not exhaust the memory of the engine."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    length = pc.binary_length(rows)
+    longest = pc.max(length).as_py() or 0
+    return (
+        rows
+        if longest <= LONGEST_TEXT
+        else pc.if_else(pc.greater(length, LONGEST_TEXT), pa.scalar(None, rows.type), rows)
+    )
 
 
 def _is_unicode(rows: Any) -> bool:

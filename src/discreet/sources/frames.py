@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["frame_rows", "is_frame"]
 
-_FRAMES = {"pandas": ("DataFrame",), "polars": ("DataFrame", "LazyFrame"), "pyarrow": ("RecordBatch", "Table")}
+_FRAMES = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("RecordBatch", "Table")}
 
 
 def is_frame(source: object) -> bool:
@@ -119,7 +119,8 @@ def _text(cell: object, truth: tuple[str, str]) -> str | None:
     if isinstance(cell, int | np.integer):
         return _float_text(_nearest_float(int(cell)))
     if isinstance(cell, float | np.floating):
-        return _float_text(float(cell))
+        with np.errstate(over="ignore"):
+            return _float_text(float(cell))
     if isinstance(cell, Decimal):
         return None if cell.is_nan() else str(cell)
     return None

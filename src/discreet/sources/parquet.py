@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from glob import escape
 from typing import TYPE_CHECKING, Any
 
+from discreet.errors import SchemaError
 from discreet.sources.arrow import scannable, scannable_type
 from discreet.sources.cells import Cell, Storage
 from discreet.sources.columns import require_columns, wrong_type
@@ -26,6 +27,9 @@ _STORAGE: dict[Storage, set[str]] = {
     "integer": {sign + size for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")},
     "text": {"VARCHAR", '"NULL"'},
 }
+
+# Types that every value of each other's widens to.
+ALIKE = ({"int8", "int16", "int32", "int64"}, {"float", "double"}, {"string", "large_string"})
 
 
 @dataclass(frozen=True)
@@ -74,11 +78,18 @@ def parquet_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[tuple
     """The files, each of which must hold every declared column, and how they hold it together."""
     from pyarrow.parquet import read_schema
 
+    seen: dict[str, set[str]] = {name: set() for name in columns}
     for path in paths:
-        held = read_schema(path).names
+        schema = read_schema(path)
+        held = schema.names
         require_columns(columns, held)
         # DuckDB renames a column whose name differs from another's only in case
         require_columns([name.lower() for name in columns], [name.lower() for name in held])
+        for name in columns:
+            seen[name].add(str(schema.field(name).type))
+    for name, types in seen.items():
+        if len(types) > 1 and not any(types <= alike for alike in ALIKE):  # a cast between them may fail on a value
+            raise SchemaError(f"Schema.columns[{name!r}] must have one type in all files of the source, got several")
     kinds = _kinds(paths)
     cells = {name: Cell(name, _storage(name, kinds[name])) for name in columns}
     return (ParquetFiles(paths), RepairedParquet(paths, tuple(columns))), cells

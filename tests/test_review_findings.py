@@ -1,0 +1,180 @@
+"""Regressions: every way in which a hostile reader once made a guarantee, a charge or an event wrong."""
+
+import contextlib
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.accounting import conversions
+from discreet.release import Release
+from discreet.sources import CodedRows, Dataset
+
+
+def test_large_deltas_do_not_make_epsilon_vanish() -> None:
+    for guarantee in (
+        dc.PureDP(5),
+        dc.BoundedRange(5),
+        dc.ApproxDP(5, 0.01),
+        dc.GaussianDP(3),
+        dc.Repeated(dc.PureDP(5), 1),
+    ):
+        for delta in (0.3, 0.5, 0.6, 0.9):
+            epsilon = guarantee.epsilon(delta)
+            assert guarantee.delta(epsilon) <= delta * (1 + 1e-9)
+            if epsilon > 0.1:
+                assert guarantee.delta(0.99 * epsilon) > delta * (1 - 1e-9)
+    assert dc.PureDP(5).epsilon(0.5) == pytest.approx(math.log(0.5 * math.exp(5) - 0.5))
+
+
+@pytest.mark.parametrize(
+    "guarantee", [dc.PureDP(1), dc.BoundedRange(1), dc.ZCDP(1), dc.GaussianDP(1), dc.ApproxDP(1, 0.1)]
+)
+def test_arguments_outside_their_range_are_refused(guarantee) -> None:
+    for call in (
+        lambda: guarantee.epsilon(math.nan),
+        lambda: guarantee.epsilon(-0.1),
+        lambda: guarantee.epsilon(1.1),
+        lambda: guarantee.delta(-1.0),
+        lambda: guarantee.delta(math.nan),
+        lambda: guarantee.renyi(0.5),
+    ):
+        with pytest.raises(dc.GuaranteeError):
+            call()
+
+
+def test_underflow_is_never_reported_as_no_loss() -> None:
+    for value in (dc.ZCDP(0.01).delta(10), dc.GaussianDP(1).delta(50), dc.GaussianDP(1e-200).delta(1)):
+        assert 0 < value < 1e-100
+    for level in (1e-12, 1e-9, 1e-5, 1e-3, 0.1):
+        for order in (1.0, 1.0001, 2.0, 10.0, 1e6):
+            assert 0 < dc.PureDP(level).renyi(order) <= level
+            assert 0 < dc.BoundedRange(level).renyi(order) <= level
+    assert dc.Within(dc.GaussianDP(0.1), 1e-9).delta(1000.0) <= 1.0
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-5, 1e-300), (1e300, 1e-6), (1e-12, 1e-12)])
+def test_inverses_end_or_refuse(epsilon: float, delta: float) -> None:
+    for inverse in (conversions.zcdp_rho, conversions.gaussian_mu):
+        with contextlib.suppress(dc.GuaranteeError):  # refused in words, not by running forever
+            assert inverse(epsilon, delta) > 0
+
+
+def table(counts: list[int]) -> tuple[dc.Schema, Dataset]:
+    schema = dc.Schema({"w": dc.Categorical(["a", "b", "c"])}, n=sum(counts))
+    return schema, Dataset("d", schema, CodedRows({"w": np.repeat(np.arange(3), counts)}))
+
+
+def test_a_vanishing_prior_is_refused_whatever_the_rows(tmp_path: Path) -> None:
+    ledger = dc.Ledger.create(tmp_path / "l.ledger", dc.Budget(100.0))
+    for counts in ([0, 3, 2], [1, 2, 2]):
+        _, data = table(counts)
+        with pytest.raises(dc.QueryError, match="not negligible beside 1"):
+            dc.release(
+                dc.DirichletCategorical("w", prior=1e-17),
+                data,
+                dc.PosteriorSample(epsilon=20.0, truncation=0.1),
+                ledger,
+            )
+    assert ledger.spent() == 0
+
+
+def test_what_fails_after_rows_were_read_says_one_constant_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = dc.Ledger.create(tmp_path / "l.ledger", dc.Budget(1.0))
+    _, data = table([4, 3, 2])
+
+    def leak(self, noise, query, dataset):
+        raise ValueError(f"secret {dataset.source.statistics(query)}")
+
+    monkeypatch.setattr(dc.NoisyStatistics, "apply", leak)
+    with pytest.raises(dc.ReleaseError) as caught:
+        dc.release(dc.DirichletCategorical("w"), data, dc.NoisyStatistics(epsilon=0.5), ledger)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert str(ledger.spent()) == "0.5"
+
+
+def test_a_truncation_near_its_limit_is_charged_in_full() -> None:
+    schema, _ = table([1, 1, 1])
+    query = dc.DirichletCategorical("w").query(schema)
+    truncation = 1 / 3 - 1e-12
+    charged = dc.PosteriorSample(epsilon=5.0, truncation=truncation).guarantee(query).epsilon(0.0)
+    import mpmath
+
+    with mpmath.workdps(60):
+        a0 = mpmath.mpf(truncation)
+        exact = 2 * mpmath.log((1 - 2 * a0) / a0)
+        assert exact <= charged <= exact * (1 + mpmath.mpf("1e-12"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (dc.NoisyStatistics(epsilon=1), dc.NoisyStatistics(epsilon=1.0)),
+        (dc.PosteriorSample(epsilon=1, truncation=0.1), dc.PosteriorSample(epsilon=1.0, truncation=0.1)),
+        (dc.DirichletCategorical("w", prior=1), dc.DirichletCategorical("w", prior=1.0)),
+        (dc.DirichletCategorical("w", prior=[1, 1, 1]), dc.DirichletCategorical("w", prior=(1.0, 1.0, 1.0))),  # type: ignore[arg-type]
+    ],
+    ids=["noise", "draw", "number", "vector"],
+)
+def test_the_same_request_in_other_types_has_the_same_recipe(one, other) -> None:
+    from json import dumps
+
+    from discreet.recipe import describe
+
+    assert dumps(describe(one)) == dumps(describe(other))
+    schemas = [dc.Schema({"x": dc.Bounded(lower, 10)}) for lower in (0, 0.0)]
+    assert dumps(schemas[0].to_json()) == dumps(schemas[1].to_json())
+
+
+def test_release_files_are_checked_against_their_recipe(tmp_path: Path) -> None:
+    ledger = dc.Ledger.create(tmp_path / "l.ledger", dc.Budget(2.0))
+    _, data = table([4, 3, 2])
+    release = dc.release(dc.DirichletCategorical("w"), data, dc.NoisyStatistics(epsilon=0.5), ledger)
+    for change in (
+        lambda body: body["value"].update(foo=[1, 2, 3]),
+        lambda body: body["value"].update(counts=[1, 2]),
+        lambda body: body["value"].update(counts=[1.0, float("nan"), 2.0]),
+        lambda body: body["guarantee"]["basis"].update(theorem="no privacy loss at all"),
+        lambda body: body["recipe"]["model"].update(kind=["NaiveBayes"]),
+    ):
+        body = release.to_json()
+        change(body)
+        with pytest.raises(dc.DiscreetError):
+            Release.from_json(body)
+    (simulated,) = dc.simulate(dc.DirichletCategorical("w"), data, dc.NoisyStatistics(epsilon=0.5), runs=1)
+    with pytest.raises(dc.ReleaseError, match="simulated"):
+        simulated.to_json()
+
+
+def test_simulate_draws_as_many_rows_as_asked_under_add_remove() -> None:
+    schema = dc.Schema({"x": dc.Binary()}, relation="add-remove", n_max=1000)
+    runs = dc.simulate(
+        dc.BetaBernoulli("x"), None, dc.NoisyStatistics(epsilon=50.0), runs=20, seed=1, n=5, schema=schema
+    )
+    assert all(run.value["counts"].sum() == 5 for run in runs)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: dc.PureDP(10**400),
+        lambda: dc.NoisyStatistics(rho=1e-310).guarantee(dc.DirichletCategorical("w").query(table([1, 1, 1])[0])),
+        lambda: dc.Bounded(-1e308, 1e308),
+        lambda: dc.Bounded(0, 5e-324),
+        lambda: dc.Bounded(0, 10**400),
+        lambda: dc.Categorical(["a", "exclude"]),
+    ],
+)
+def test_absurd_declarations_get_our_own_errors(build) -> None:
+    with pytest.raises(dc.DiscreetError):
+        build()
+
+
+def test_words_stay_true_for_absurd_levels() -> None:
+    assert "e^1000 times" in dc.PureDP(1000).words()
