@@ -13,7 +13,11 @@ from discreet.models import MODELS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-EXECUTED = [ROOT / "README.md", ROOT / "docs" / "tutorials" / "first-release.md"]
+EXECUTED = [
+    ROOT / "README.md",
+    ROOT / "docs" / "tutorials" / "first-release.md",
+    ROOT / "docs" / "guides" / "audit.md",
+]
 
 
 def blocks(page: Path, language: str) -> list[str]:

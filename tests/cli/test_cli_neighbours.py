@@ -53,7 +53,7 @@ def test_one_replaced_row_changes_released_numbers_only(run: Callable, study: Ca
     for name, last in LAST.items():
         folder = study(last=last, folder=name)
         assert leaves(run, folder) == usual, name
-        assert b"4217" not in b"".join(path.read_bytes() for path in folder.iterdir() if path.suffix != ".csv")
+        assert b"secret-4217" not in b"".join(path.read_bytes() for path in folder.iterdir() if path.suffix != ".csv")
 
 
 def test_one_added_row_changes_released_numbers_only(run: Callable, study: Callable) -> None:

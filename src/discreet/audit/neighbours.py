@@ -16,6 +16,10 @@ from discreet.sources import CodedRows, Dataset
 __all__ = ["Pair", "neighbouring_pairs", "worst_pair"]
 
 
+Cell = tuple[int, ...]
+Triple = tuple[Cell, Cell, Cell]
+
+
 @dataclass(frozen=True)
 class Pair:
     """Two tables that differ in one record, and the exact statistics of both."""
@@ -36,23 +40,50 @@ class Pair:
 
 def neighbouring_pairs(query: Statistics, *, limit: int = 200, seed: int = 0) -> list[Pair]:
     """Corner pairs (all other rows in one cell) and random pairs, at most `limit`, in a reproducible order."""
-    sizes = _sizes(query)
-    n = query.largest_total
-    if n < 1:
-        raise QueryError(f"audit must have a table of at least one record, got n = {n}")
-    rng = np.random.default_rng(seed)
-    cells = list(itertools.islice(itertools.product(*(range(size) for size in sizes)), 64))
-    triples = list(itertools.product(cells, cells, cells)) if len(cells) <= 6 else []
-    while len(triples) < limit:
-        triples.append(tuple(tuple(int(rng.integers(size)) for size in sizes) for _ in range(3)))  # type: ignore[arg-type]
-    if len(triples) > limit:
-        triples = [triples[i] for i in rng.permutation(len(triples))[:limit]]
-    return [_pair(query, np.tile(rest, (n - 1, 1)), one, two) for rest, one, two in triples if one != two]
+    rest = query.largest_total - 1
+    return [_pair(query, np.tile(other, (rest, 1)), one, two) for other, one, two in _triples(query, limit, seed)]
 
 
 def worst_pair(query: Statistics, *, limit: int = 200, seed: int = 0) -> Pair:
-    """The pair whose exact statistics move furthest."""
-    return max(neighbouring_pairs(query, limit=limit, seed=seed), key=lambda pair: pair.moved)
+    """The pair whose exact statistics move furthest: the best corner or random one, improved by coordinate ascent."""
+    sizes, rest = _sizes(query), query.largest_total - 1
+    triples = _triples(query, limit, seed)
+    best = max(triples, key=lambda triple: _moved(query, triple))
+    improved = True
+    while improved:  # each round moves strictly further, and there are finitely many distances
+        improved = False
+        for which, position in itertools.product(range(3), range(len(sizes))):
+            for code in range(sizes[position]):
+                candidate = _replaced(best, which, position, code)
+                if _moved(query, candidate) > _moved(query, best):
+                    best, improved = candidate, True
+    return _pair(query, np.tile(best[0], (rest, 1)), best[1], best[2])
+
+
+def _triples(query: Statistics, limit: int, seed: int) -> list[Triple]:
+    """(cell of all other rows, cell of the row, cell it moves to): all of them where they are few, else random ones."""
+    sizes = _sizes(query)
+    if query.largest_total < 1:
+        raise QueryError(f"audit must have a table of at least one record, got n = {query.largest_total}")
+    rng = np.random.default_rng(seed)
+    cells = list(itertools.product(*(range(size) for size in sizes))) if np.prod(sizes) <= 6 else []
+    triples: list[Triple] = [triple for triple in itertools.product(cells, cells, cells) if triple[1] != triple[2]]
+    while len(triples) < limit:
+        other, one, two = (tuple(int(rng.integers(size)) for size in sizes) for _ in range(3))
+        if one != two:
+            triples.append((other, one, two))
+    return [triples[i] for i in rng.permutation(len(triples))[:limit]]
+
+
+def _replaced(triple: Triple, which: int, position: int, code: int) -> Triple:
+    cells = [list(cell) for cell in triple]
+    cells[which][position] = code
+    other, one, two = (tuple(cell) for cell in cells)
+    return other, one, two
+
+
+def _moved(query: Statistics, triple: Triple) -> tuple[int, int]:
+    return _pair(query, np.empty((0, len(triple[0])), dtype=np.int64), triple[1], triple[2]).moved
 
 
 def _sizes(query: Statistics) -> list[int]:
