@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import discreet as dc
+from discreet import posterior
 
 DOCS = Path(__file__).parent
 PROOFS = DOCS.parent / "src" / "discreet" / "mechanisms"
@@ -26,6 +27,18 @@ def members(thing: type) -> list[tuple[str, str]]:
     return [(key, text) for key, value in useful if (text := inspect.getdoc(value))]
 
 
+def member_table(thing: type) -> str:
+    """The members of a class with their signatures."""
+    rows = []
+    for key, text in members(thing):
+        value = inspect.getattr_static(thing, key)
+        plain = not isinstance(value, property) and key in vars(thing) and callable(getattr(thing, key))
+        arguments = str(inspect.signature(getattr(thing, key))).split(" -> ")[0] if plain else ""
+        shown = arguments.replace("(self, ", "(").replace("(self)", "()").replace("|", "\\|")
+        rows.append(f"| `{key}{shown}` | {text.splitlines()[0]} |")
+    return "\n".join(["| member | |", "|---|---|", *rows]) + "\n" if rows else ""
+
+
 def python_page() -> str:
     """Every public name with its signature and docstring."""
     parts = ["# Python reference\n\nGenerated from the docstrings. `import discreet as dc`.\n"]
@@ -37,8 +50,10 @@ def python_page() -> str:
             signature = "(...)"
         parts.append(f"## `{name}`\n\n```text\ndc.{name}{signature}\n```\n\n{inspect.getdoc(thing)}\n")
         if inspect.isclass(thing) and not issubclass(thing, Exception):
-            rows = [f"| `{key}` | {text.splitlines()[0]} |" for key, text in members(thing)]
-            parts.append("\n".join(["| member | |", "|---|---|", *rows]) + "\n" if rows else "")
+            parts.append(member_table(thing))
+    parts.append("## Posteriors\n\nWhat `release.posterior()` returns, by model.\n")
+    kinds = (posterior.BetaMixture, posterior.DirichletLattice, posterior.NaiveBayesPosterior, posterior.Draws)
+    parts += [f"### `{kind.__name__}`\n\n{inspect.getdoc(kind)}\n\n{member_table(kind)}" for kind in kinds]
     return "\n".join(part for part in parts if part)
 
 

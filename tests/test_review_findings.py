@@ -178,3 +178,74 @@ def test_absurd_declarations_get_our_own_errors(build) -> None:
 
 def test_words_stay_true_for_absurd_levels() -> None:
     assert "e^1000 times" in dc.PureDP(1000).words()
+
+
+def test_curves_just_above_order_one_do_not_cancel() -> None:
+    for level in (1e-3, 0.01, 0.5):
+        for order in (1 + 1e-15, 1 + 1e-12, 1 + 1e-9, 1 + 1e-6):
+            assert dc.PureDP(level).renyi(order) >= level * math.tanh(level / 2) * (1 - 1e-12)
+            assert dc.BoundedRange(level).renyi(order) >= 0.9 * level**2 / 8
+
+
+def test_tiny_gaussian_levels_keep_their_profile() -> None:
+    """delta(0) = 2 Phi(mu/2) - 1, about mu / sqrt(2 pi); compared with 60-digit arithmetic at ratios up to 5."""
+    import mpmath
+
+    with mpmath.workdps(60):
+        for mu in (1e-16, 1e-12, 1e-8, 1e-5):
+            for ratio in (0.0, 1.0, 5.0):
+                m, e = mpmath.mpf(mu), mpmath.mpf(mu * ratio)
+                exact = mpmath.ncdf(-e / m + m / 2) - mpmath.exp(e) * mpmath.ncdf(-e / m - m / 2)
+                ours = dc.GaussianDP(mu).delta(mu * ratio)
+                assert exact * (1 - mpmath.mpf("1e-12")) <= ours <= exact * (1 + mpmath.mpf("2e-4"))
+
+
+def test_huge_repetitions_answer_at_once() -> None:
+    assert dc.Repeated(dc.PureDP(1e-6), 10**12).epsilon(1e-6) < 1e6
+
+
+def test_the_audit_removes_a_row_where_the_relation_says_so() -> None:
+    schema = dc.Schema({"x": dc.Categorical(["a", "b", "c"]), "y": dc.Binary()}, relation="add-remove", n_max=3)
+    found = dc.audit(dc.NaiveBayes("x", ("y",)), dc.NoisyStatistics(epsilon=1.0), schema=schema, runs=2000, seed=3)
+    assert 0.3 < found.epsilon <= 1.0
+
+
+def test_lower_bounds_survive_any_counts() -> None:
+    from discreet.audit import epsilon_lower_bound
+
+    assert epsilon_lower_bound(50, 50, 100, delta=0.5) == 0.0
+    with pytest.raises(dc.QueryError, match="must be below 1"):
+        epsilon_lower_bound(50, 50, 100, delta=-0.5)
+
+
+def test_one_more_declared_column_changes_no_earlier_request(tmp_path: Path) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"w": ["a", "b", "c"] * 5, "los": [1, 2, 3] * 5})
+    ledger = dc.Ledger.create(tmp_path / "l.ledger", dc.Budget(1.0))
+    wards = dc.Categorical(["a", "b", "c"])
+    releases = [
+        dc.release(
+            dc.DirichletCategorical("w"), dc.open(frame, schema, id="d"), dc.NoisyStatistics(epsilon=0.5), ledger
+        )
+        for schema in (dc.Schema({"w": wards}), dc.Schema({"w": wards, "los": dc.Count(9)}))
+    ]
+    assert releases[0].to_json() == releases[1].to_json()
+    assert str(ledger.spent()) == "0.5"
+
+
+def test_arguments_in_the_wrong_place_get_words(tmp_path: Path) -> None:
+    ledger = dc.Ledger.create(tmp_path / "l.ledger", dc.Budget(1.0))
+    schema, data = table([1, 1, 1])
+    model, mechanism = dc.DirichletCategorical("w"), dc.NoisyStatistics(epsilon=0.1)
+    for call in (
+        lambda: dc.release(model, schema, mechanism, ledger),  # type: ignore[arg-type]
+        lambda: dc.release(model, data, 0.1, ledger),  # type: ignore[arg-type]
+        lambda: dc.release(mechanism, data, model, ledger),  # type: ignore[arg-type]
+        lambda: dc.release(model, data, mechanism, "l.ledger"),  # type: ignore[arg-type]
+        lambda: dc.plan(model, mechanism, schema=data),  # type: ignore[arg-type]
+        lambda: dc.Ledger("l.ledger"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(dc.DiscreetError, match="must be"):
+            call()
+    assert ledger.spent() == 0

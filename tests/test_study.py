@@ -98,7 +98,7 @@ BAD: list[tuple[str, str, str, type[DiscreetError], str, bool]] = [
     ("column name", 'column="smoker"', 'column="smokes"', SchemaError, "must contain 'smokes'", False),
     ("column type", 'column="smoker"', "column={}", QueryError, "release 'smoking': arguments must have", True),
     ("wrong column", 'column="smoker"', 'column="age"', QueryError, "release 'smoking': BetaBernoulli.column", False),
-    ("prior", "prior=[1,1]", "prior=[1,0]", GuaranteeError, "release 'smoking': BetaBernoulli.prior must be", False),
+    ("prior", "prior=[1,1]", "prior=[1,0]", QueryError, "release 'smoking': BetaBernoulli.prior must be", False),
     ("prior length", "prior=[1,1]", "prior=[1]", QueryError, "release 'smoking': BetaBernoulli.prior must be", True),
     ("features", '["ward", "stage"]', "3", QueryError, "release 'wards'", True),
     (

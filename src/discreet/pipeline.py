@@ -8,12 +8,12 @@ import numpy as np
 from discreet.errors import QueryError, ReleaseError
 from discreet.guarantee import Guarantee
 from discreet.ledger import Ledger
-from discreet.mechanisms import Mechanism, NoisyStatistics
-from discreet.models import Model
+from discreet.mechanisms import MECHANISMS, Mechanism, NoisyStatistics
+from discreet.models import MODELS, Model
 from discreet.query import Statistics
 from discreet.randomness import NoiseSource, SeededNoise, SystemNoise
 from discreet.release import Release, recipe_of
-from discreet.schema import Schema
+from discreet.schema import Binary, Categorical, Column, Schema
 from discreet.sources import CodedRows, Dataset
 
 __all__ = ["Plan", "plan", "release", "simulate"]
@@ -24,6 +24,11 @@ def release(model: Model, dataset: Dataset, mechanism: Mechanism, ledger: Ledger
 
     The same request (recipe, dataset id, label) returns the stored release and spends nothing.
     """
+    _check_types("release", model, mechanism)
+    if not isinstance(dataset, Dataset):
+        raise QueryError(f"release dataset must be what dc.open returns, got a {type(dataset).__name__}")
+    if not isinstance(ledger, Ledger):
+        raise QueryError(f"release ledger must be a Ledger, got a {type(ledger).__name__}")
     query = model.query(dataset.schema)
     guarantee = mechanism.guarantee(query)
     recipe = recipe_of(model, dataset.id, dataset.schema, mechanism)
@@ -32,6 +37,13 @@ def release(model: Model, dataset: Dataset, mechanism: Mechanism, ledger: Ledger
         return Release.from_json(entry.release)
     value = _apply(mechanism, query, dataset)  # the only line that touches rows
     return Release.from_json(ledger.settle(entry, Release(recipe, guarantee, value, entry.id).to_json()))
+
+
+def _check_types(verb: str, model: Any, mechanism: Any) -> None:
+    """Arguments in the wrong place get words, not an AttributeError."""
+    for name, thing, registry in (("model", model, MODELS), ("mechanism", mechanism, MECHANISMS)):
+        if type(thing).__name__ not in registry:
+            raise QueryError(f"{verb} {name} must be one of {sorted(registry)}, got {thing!r}")
 
 
 def _apply(mechanism: Mechanism, query: Statistics, dataset: Dataset) -> dict[str, Any]:
@@ -64,6 +76,7 @@ def simulate(
         raise QueryError("simulate must get either a dataset or n=, got both or neither")
     if dataset is None and schema is None:
         raise QueryError("simulate without a dataset must get schema=, the declaration of the model's columns")
+    _check_types("simulate", model, mechanism)
     facts = dataset.schema if dataset is not None else _sized(schema, n)
     query = model.query(facts)
     guarantee = mechanism.guarantee(query)
@@ -87,8 +100,10 @@ class Plan:
     noise: dict[str, float]
     width: float | None
     coverage: float | None
+    coverage_error: float | None
     error: float
     runs: int
+    complete: dict[str, str]
 
     def __str__(self) -> str:
         lines = [f"guarantee   {self.guarantee}"]
@@ -96,8 +111,11 @@ class Plan:
         if self.width is None:
             lines.append("width       no interval: the release is a draw of a tempered posterior")
         else:
-            lines.append(f"width       {self.width:.4g} on average for 90% intervals, which cover {self.coverage:.1%}")
+            covered = f"{self.coverage:.1%} ± {self.coverage_error:.1%}"
+            lines.append(f"width       {self.width:.4g} on average for 90% intervals, which cover {covered}")
         lines.append(f"error       {self.error:.4g} root mean square of the estimate ({self.runs} simulated runs)")
+        for name, level in self.complete.items():
+            lines.append(f"complete    {name} is declared complete: a bad cell counts as {level}")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -107,6 +125,9 @@ class Plan:
 
 def plan(model: Model, mechanism: Mechanism, *, schema: Schema, runs: int = 200) -> Plan:
     """What to expect of a release, from public facts alone: no data, no ledger, nothing spent."""
+    _check_types("plan", model, mechanism)
+    if not isinstance(schema, Schema):
+        raise QueryError(f"plan schema must be a Schema, got a {type(schema).__name__}")
     query = model.query(schema)
     laws = mechanism.laws(query) if isinstance(mechanism, NoisyStatistics) else {}
     widths, hits, errors = [], [], []
@@ -124,9 +145,21 @@ def plan(model: Model, mechanism: Mechanism, *, schema: Schema, runs: int = 200)
         noise={name: float(law.variance) ** 0.5 for name, law in laws.items()},
         width=float(np.mean(widths)) if widths else None,
         coverage=float(np.mean(hits)) if hits else None,
+        coverage_error=2 * float(np.sqrt(0.09 / runs)) if hits else None,
         error=float(np.sqrt(np.mean(errors))),
         runs=runs,
+        complete=_complete(schema.only(query.columns)),
     )
+
+
+def _complete(schema: Schema) -> dict[str, str]:
+    """The columns that are declared complete, and what a bad cell of each counts as."""
+    declared = {name: column for name, column in schema.columns.items() if column.missing is None}
+    return {name: _fallback(column) for name, column in declared.items()}
+
+
+def _fallback(column: Column) -> str:
+    return repr(column.levels[0]) if isinstance(column, Binary | Categorical) else f"{column.lower:g}"
 
 
 def _by_name(answer: Any, truth: Any) -> dict[str, Any]:

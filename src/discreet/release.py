@@ -30,10 +30,13 @@ FORMAT, VERSION = "discreet release", 1
 
 
 def recipe_of(model: Any, dataset_id: str, schema: Schema, mechanism: Any) -> dict[str, Any]:
-    """The public recipe of a request. Two requests are the same exactly if their recipes are."""
+    """The public recipe of a request. Two requests are the same exactly if their recipes are.
+
+    Of the schema only the columns the model uses take part: declaring one more column changes no earlier request.
+    """
     return {
         "dataset": dataset_id,
-        "schema": schema.to_json(),
+        "schema": schema.only(model.query(schema).columns).to_json(),
         "model": describe(model),
         "mechanism": describe(mechanism),
     }

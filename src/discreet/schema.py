@@ -1,6 +1,6 @@
 """Public facts about a table: its columns, its privacy unit, its neighbour relation and its size. No rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
@@ -50,7 +50,7 @@ class Schema:
             if not isinstance(name, str) or not name:
                 raise SchemaError(f"Schema.columns must have names that are texts, got {name!r}")
             if not isinstance(column, Column):
-                raise SchemaError(f"Schema.columns[{name!r}] must be one of {sorted(KINDS)}, got {column!r}")
+                raise SchemaError(f"Schema.columns[{name!r}] must be a column such as dc.Binary(), got {column!r}")
         if not isinstance(self.unit, Unit):
             raise SchemaError(f"Schema.unit must be Record(), got {self.unit!r}")
         if self.relation not in ("replace-one", "add-remove"):
@@ -74,6 +74,10 @@ class Schema:
         if name not in self.columns:
             raise SchemaError(f"Schema.columns must contain {name!r}, got {sorted(self.columns)}")
         return self.columns[name]
+
+    def only(self, names: Sequence[str]) -> Self:
+        """The same facts about some of the columns."""
+        return replace(self, columns={name: self.column(name) for name in names})
 
     def with_n(self, n: int) -> Self:
         """The same schema with the public number of units filled in."""

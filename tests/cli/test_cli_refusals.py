@@ -79,11 +79,11 @@ def test_overspending_is_refused_with_asked_left_and_missing(run: Callable, stud
     assert "missing epsilon = 0.3" in ran.err
     assert ran.err.count("\n") == 1
     made = [path.name for path in folder.glob("*.release.json")]
-    assert made == ([] if dry else ["smoking.release.json"])
-    assert float(Ledger.open("study.ledger").spent()) == (0 if dry else 0.5)
+    assert made == []  # a study that does not fit as a whole pays for none of its releases
+    assert float(Ledger.open("study.ledger").spent()) == 0
     document = run("release", "study.toml", "--json", *(["--dry-run"] if dry else [])).document
     assert document["error"]["type"] == "BudgetExceeded"
-    assert [made["name"] for made in document["releases"]] == ["smoking"]
+    assert [made["name"] for made in document["releases"]] == (["smoking"] if dry else [])
 
 
 def test_overspending_names_epsilon_at_the_budgets_delta(run: Callable, study: Callable) -> None:

@@ -4,6 +4,7 @@ import itertools
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import gammaln, logsumexp
 from scipy.stats import chi2
@@ -117,7 +118,7 @@ def test_predicted_classes_equal_enumeration() -> None:
         probabilities @ ((n_a + 1) / (N + 3) * (n_a - u_a + 1) / (n_a + 2) * (v_a + 0.5) / (n_a + 3.5)),
         probabilities @ ((N - n_a + 2) / (N + 3) * (N - n_a - u_b + 1) / (N - n_a + 2) * (v_b + 0.5) / (N - n_a + 3.5)),
     ]
-    found = posterior().predict_proba({"u": ["yes", 1], "v": ["low", 0]})
+    found = posterior().predict_proba(pd.DataFrame({"u": ["yes", "yes"], "v": ["low", "low"]}))
     np.testing.assert_allclose(found[0], np.array(joint) / np.sum(joint), atol=0.015)
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_allclose(found.sum(axis=1), 1.0)

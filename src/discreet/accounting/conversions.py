@@ -31,8 +31,14 @@ SMALLEST_DELTA = 5e-324  # what underflows is not nothing
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """Exact profile of mu-Gaussian DP, delta = Phi(-e/mu + mu/2) - e^e Phi(-e/mu - mu/2)  [DRS2022, Cor. 2.13]."""
-    from scipy.special import log_ndtr
+    from scipy.special import erfcx, log_ndtr
 
+    if mu < 1e-4:
+        # phi(t) mu (1 - t M(t)) with Mills' ratio M bounds the profile from above by convexity, within 1e-4 of it
+        t = epsilon / mu - mu / 2
+        mills = math.sqrt(math.pi / 2) * float(erfcx(t / math.sqrt(2)))
+        density = math.exp(-t * t / 2) / math.sqrt(2 * math.pi) if abs(t) < 1e150 else 0.0
+        return max(density * mu * max(1 - t * mills, 0.0) * (1 + 1e-9), SMALLEST_DELTA)
     log_above = float(log_ndtr(-epsilon / mu + mu / 2))
     log_below = epsilon + float(log_ndtr(-epsilon / mu - mu / 2))
     if not math.isfinite(log_above):
@@ -65,8 +71,8 @@ def pure_renyi(level: float, order: float) -> float:
         return level
     if level < 1e-4:  # what follows would cancel; a e²/2 is within a relative 1e-4 of it
         return min(order * level**2 / 2, level)
-    if order == 1.0:
-        return level * math.tanh(level / 2)
+    if order < 1.001:  # what follows would cancel; the curve is at most order times its zCDP
+        return min(order * level * math.tanh(level / 2), level)
     excess = math.log1p(math.exp(-level)) - math.log1p(math.exp(-(2 * order - 1) * level))
     return level - excess / (order - 1)
 
@@ -84,10 +90,7 @@ def bounded_range_renyi(level: float, order: float) -> float:
         return level
     if level < 1e-3:  # the difference below would cancel; the bound a e²/8 is within a relative 1e-3 of it  [CR2021]
         return min(order * level**2 / 8, level)
-    if order == 1.0:
-        ratio = level / math.expm1(level)
-        return ratio - 1 - math.log(ratio)
-    a = order
+    a = max(order, 1.001)  # just above 1 what follows would cancel; the curve increases with the order
     # e^t = (a-1)(1 - e^{-ae}) / (a (e^{-e} - e^{-ae})): the stationary point, a maximum
     t = math.log((a - 1) / a) + level + math.log(-math.expm1(-a * level)) - math.log(-math.expm1((1 - a) * level))
     t = min(max(t, 0.0), level)

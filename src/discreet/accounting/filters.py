@@ -38,6 +38,7 @@ __all__ = ["FILTERS", "SMALLEST_REQUEST", "Filter", "filter_for", "plain", "squa
 
 QUANTUM = Decimal("1e-18")
 SMALLEST_REQUEST = Decimal("1e-12")
+LARGEST_REQUEST = Decimal("1e100")
 EXACT = Context(prec=120)
 
 
@@ -57,8 +58,13 @@ class Filter:
         for leaf, count in terms(guarantee).items():
             price = self._price(leaf, budget)
             if price is None:
-                raise GuaranteeError(f"Ledger.filter {self.name!r} must be able to bound every guarantee, got {leaf!r}")
+                hint = "; a ledger without delta pays for pure guarantees only" if self.name == "pure" else ""
+                raise GuaranteeError(
+                    f"Ledger.filter {self.name!r} must be able to bound every guarantee, got {leaf!r}{hint}"
+                )
             total = EXACT.add(total, EXACT.multiply(price, Decimal(count)))
+        if total > LARGEST_REQUEST:
+            raise GuaranteeError(f"Ledger.reserve {self.unit} must be below 1e100, got more for {guarantee!r}")
         spend = total.quantize(QUANTUM, rounding=ROUND_CEILING, context=EXACT)
         if spend < SMALLEST_REQUEST:
             raise GuaranteeError(f"Ledger.reserve {self.unit} must be at least 1e-12, got {total:.3g}")

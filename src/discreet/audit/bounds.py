@@ -51,12 +51,14 @@ def epsilon_lower_bound(
     """Largest epsilon that the counts of one event refute, in either order and for the complement; at least 0."""
     if not trials > 0 or not (0 <= hits <= trials and 0 <= other_hits <= trials):
         raise QueryError(f"epsilon_lower_bound counts must lie in 0..trials, got {hits}, {other_hits} of {trials}")
+    if not (0 <= delta < 1 and 0 < confidence < 1):
+        raise QueryError(f"epsilon_lower_bound delta and confidence must be below 1, got {delta!r} and {confidence!r}")
     # two bounds for each of two counts enter; a union bound over them keeps the confidence for all four comparisons
     alpha = (1 - confidence) / 4
     p_low, p_high = clopper_pearson(hits, trials, alpha)
     q_low, q_high = clopper_pearson(other_hits, trials, alpha)
     ratios = [(p_low, q_high), (q_low, p_high), (1 - p_high, 1 - q_low), (1 - q_high, 1 - p_low)]
-    return max(0.0, *(math.log((top - delta) / bottom) for top, bottom in ratios if top > delta and bottom > 0))
+    return max([0.0, *(math.log((top - delta) / bottom) for top, bottom in ratios if top > delta and bottom > 0)])
 
 
 def threshold_audit(

@@ -76,8 +76,8 @@ def _row(features: Callable[[Any, Any], Array], theta: Any, data: Any) -> Array:
 
 
 def _batch_variance(chain: Array) -> Array:
-    """Variance of the mean of a correlated chain by batch means: sqrt(draws) batches."""
-    batches = max(int(np.sqrt(chain.shape[0])), 2)
+    """Variance of the mean of a correlated chain by batch means: few and long, so that they are nearly independent."""
+    batches = max(int(chain.shape[0] ** (1 / 3)), 2)
     size = chain.shape[0] // batches
     means = chain[: batches * size].reshape(batches, size, -1).mean(1)
     return np.asarray(means.var(0, ddof=1) / batches)

@@ -22,7 +22,7 @@ Triple = tuple[Cell, Cell, Cell]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two tables that differ in one record, and the exact statistics of both."""
+    """Two tables that differ in one record, replaced or removed as the relation says, with their exact statistics."""
 
     dataset: Dataset
     neighbour: Dataset
@@ -96,7 +96,8 @@ def _sizes(query: Statistics) -> list[int]:
 
 
 def _pair(query: Statistics, rest: np.ndarray[Any, Any], one: tuple[int, ...], two: tuple[int, ...]) -> Pair:
-    first, second = (_table(query, np.vstack([rest, [row]])) for row in (one, two))
+    replaced = np.vstack([rest, [two]]) if query.schema.relation == "replace-one" else rest  # else: the row is removed
+    first, second = _table(query, np.vstack([rest, [one]])), _table(query, replaced)
     return Pair(first, second, first.source.statistics(query), second.source.statistics(query))
 
 

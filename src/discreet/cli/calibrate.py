@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="Find the parameter of a mechanism for a guarantee; no data is read.")
+app = typer.Typer(help="Find the parameter of a mechanism for a guarantee; no data is read.")
 
 Epsilon = Annotated[float, typer.Option(help="Requested epsilon.", show_default=False)]
 MaybeEpsilon = Annotated[float | None, typer.Option(help="Requested epsilon.")]
@@ -20,6 +20,18 @@ MaybeDelta = Annotated[float | None, typer.Option(help="Requested delta.")]
 MaybeOrder = Annotated[float | None, typer.Option(help="Rényi order at which epsilon is meant.")]
 Prior = Annotated[str, typer.Option(help="Beta or Dirichlet prior, comma-separated: 6,12.", show_default=False)]
 Size = Annotated[int, typer.Option(help="Public number of records.", show_default=False)]
+
+
+@app.callback(invoke_without_command=True)
+def calibrate(context: typer.Context) -> None:
+    """Find the parameter of a mechanism for a guarantee; no data is read.
+
+    \b
+    Example:
+      discreet calibrate diffused --prior 6,12 --n 100 --order 15 --epsilon 0.1 --json
+    """  # noqa: D301
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @app.command("noisy-statistics")

@@ -101,7 +101,9 @@ def show(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
     for entry in entries:
         model, mechanism = (entry.recipe.get(key, {}) for key in ("model", "mechanism"))
         label = f" {mechanism['label']!r}" if mechanism.get("label") else ""
-        asked = (entry.recipe.get("dataset", ""), model.get("kind", ""), f"{mechanism.get('kind', '')}{label}")
+        about = model.get("column") or model.get("target") or ""
+        what = f"{model.get('kind', '')} {about}".strip()
+        asked = (entry.recipe.get("dataset", ""), what, f"{mechanism.get('kind', '')}{label}")
         table.add_row(entry.id[:7], *map(str, asked), entry.status, f"{float(entry.spend):.4g}")
     screen.print(table)
 

@@ -69,6 +69,9 @@ def _lines(made: "Plan") -> list[tuple[str, str]]:
     if made.width is None or made.coverage is None:
         lines.append(("width", "no interval: what is released is a draw of a tempered posterior"))
     else:
-        lines.append(("width", f"{made.width:.4g} on average for 90% intervals, which cover {made.coverage:.1%}"))
+        covered = f"{made.coverage:.1%} ± {made.coverage_error:.1%}"
+        lines.append(("width", f"{made.width:.4g} on average for 90% intervals, which cover {covered}"))
     lines.append(("error", f"{made.error:.4g} root mean square of the estimate, over {made.runs} simulated runs"))
+    for name, level in made.complete.items():
+        lines.append(("complete", f"{name} is declared complete: a cell that is missing or no level counts as {level}"))
     return lines

@@ -5,6 +5,7 @@ Nothing it prints depends on what a row contains: released values go to the file
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -82,6 +83,8 @@ def _releases(study: "Study", requests: Sequence["Request"], ledger: "Ledger") -
     dataset = study.open()
     for request in requests:
         _check_out(request, dataset)
+    for _ in _quotes(replace(study, schema=dataset.schema), requests, ledger):
+        pass  # refuses a study that does not fit as a whole before its first release is paid
     for request in requests:
         before = {entry.id: entry.status for entry in ledger.entries()}
         made = pipeline.release(request.model, dataset, request.mechanism, ledger)

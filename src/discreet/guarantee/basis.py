@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
-from discreet.errors import GuaranteeError
+from discreet.errors import DiscreetError, GuaranteeError
 
 __all__ = ["Basis", "Guarantee", "positive"]
 
@@ -102,7 +102,9 @@ class Guarantee(ABC):
         return {"kind": self.kind, "version": self.version, **self.arguments(), "basis": self.basis.to_json()}
 
 
-def positive(field_name: str, value: object, *, below: float = math.inf) -> float:
+def positive(
+    field_name: str, value: object, *, below: float = math.inf, error: type[DiscreetError] = GuaranteeError
+) -> float:
     """`value` as a float, if it is a finite number above 0 (and below `below`)."""
     try:
         number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
@@ -110,5 +112,5 @@ def positive(field_name: str, value: object, *, below: float = math.inf) -> floa
         number = math.inf
     if not (0 < number < below and math.isfinite(number)):
         limit = "a finite number above 0" if math.isinf(below) else f"a number above 0 and below {below:g}"
-        raise GuaranteeError(f"{field_name} must be {limit}, got {value!r}")
+        raise error(f"{field_name} must be {limit}, got {value!r}")
     return number

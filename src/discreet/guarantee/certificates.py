@@ -81,7 +81,7 @@ class Within(Guarantee):
 
     def _delta(self, epsilon: float) -> float:
         """The smallest over all epsilon' ≤ epsilon: the added term grows with epsilon."""
-        return min(1.0, *(self.part.delta(e) + (1 + math.exp(min(e, 700.0))) * self.tv for e in _grid(epsilon)))
+        return min(1.0, *(self.part.delta(e) + _inflation(e) * self.tv for e in _grid(epsilon)))
 
     def _renyi(self, order: float) -> float:  # noqa: ARG002 - infinite at every order
         """No Renyi curve survives an additive error."""
@@ -103,7 +103,7 @@ def within_epsilon(ideal: Guarantee, tv: float, delta: float) -> float:
     """
     epsilon = 0.0
     for _ in range(200):
-        room = delta - (1 + math.exp(min(epsilon, 700.0))) * tv
+        room = delta - _inflation(epsilon) * tv
         needed = ideal.epsilon(room) if room >= 0 else math.inf
         if needed <= epsilon or math.isinf(needed):
             return max(needed, epsilon)
@@ -111,6 +111,11 @@ def within_epsilon(ideal: Guarantee, tv: float, delta: float) -> float:
     return math.inf
 
 
+def _inflation(epsilon: float) -> float:
+    return 1 + math.exp(epsilon) if epsilon < 709 else math.inf
+
+
 def _grid(epsilon: float) -> list[float]:
     """Candidate points up to `epsilon`; each gives a valid bound, so a coarse grid is only looser."""
-    return [epsilon * i / 200 for i in range(201)]
+    top = min(epsilon, 1e6)
+    return [top * i / 200 for i in range(201)]

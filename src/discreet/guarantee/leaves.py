@@ -147,7 +147,7 @@ class GaussianDP(Leaf):
 
     def _renyi(self, order: float) -> float:
         """mu² a / 2."""
-        return self.level**2 * order / 2
+        return self.level * self.level * order / 2
 
     def words(self) -> str:
         """One sentence for a privacy officer."""

@@ -21,6 +21,8 @@ __all__ = ["Composed", "Node", "Repeated"]
 
 Terms = dict[Guarantee, int]
 
+MOST_CONVOLVED = 10**6  # beyond, the closed routes answer at once and lose little
+
 
 @dataclass(frozen=True, repr=False)
 class Node(Guarantee):
@@ -62,7 +64,8 @@ class Node(Guarantee):
     @property
     def _several(self) -> bool:
         """Whether there is something to compose that a closed form does not settle."""
-        return sum(self.terms().values()) > 1 and not all(isinstance(leaf, GaussianDP) for leaf in self.terms())
+        count = sum(self.terms().values())
+        return 1 < count <= MOST_CONVOLVED and not all(isinstance(leaf, GaussianDP) for leaf in self.terms())
 
     def _delta(self, epsilon: float) -> float:
         """The smallest delta at which `epsilon(delta)` is within `epsilon`, rounded up."""

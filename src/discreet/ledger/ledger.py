@@ -34,6 +34,8 @@ class Ledger:
     """A budget for one population and everything ever paid from it, in one file. Made by `create` or `open`."""
 
     def __init__(self, store: SqliteStore) -> None:
+        if not isinstance(store, SqliteStore):
+            raise LedgerError("Ledger must be made by Ledger.create or Ledger.open, got a direct call")
         self._store = store
         with store.read() as events:
             events.check()
@@ -76,6 +78,10 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({str(self.path)!r}, {self.budget}, filter={self.filter.name!r})"
+
+    def __str__(self) -> str:
+        spent, left = (self.filter.describe(amount, self.budget) for amount in (self.spent(), self.remaining()))
+        return f"budget {self.budget}; spent {spent}; left {left}"
 
     @property
     def path(self) -> Path:
@@ -152,12 +158,7 @@ class Ledger:
         """What reserving the guarantee would spend, in the filter's unit; nothing is written."""
         if not isinstance(guarantee, Guarantee):
             raise GuaranteeError(f"Ledger.reserve guarantee must be a Guarantee, got a {type(guarantee).__name__}")
-        try:
-            return self.filter.spend(guarantee, self.budget)
-        except DecimalException:
-            raise GuaranteeError(
-                f"Ledger.reserve {self.filter.unit} must be below 1e100, got more for {guarantee!r}"
-            ) from None
+        return self.filter.spend(guarantee, self.budget)
 
     def _refusal(self, asked: Decimal, left: Decimal) -> BudgetExceeded:
         amounts = {"asked": asked, "left": left, "missing": asked - left}

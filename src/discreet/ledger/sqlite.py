@@ -53,7 +53,7 @@ BUSY = "Ledger must be free within a minute, but another process kept it locked;
 READ_ONLY = "Ledger must be writable, with its folder; nothing was released"
 DISK = "Ledger must be on a disk that can be read and has room; nothing was released"
 CANNOT_OPEN = "Ledger must be a file that can be opened, in a folder that can be written to; nothing was released"
-TAKEN = "Ledger.path must be a new file, because a ledger is never overwritten, got {}"
+TAKEN = "Ledger.path must be a new file, because a ledger is never overwritten (Ledger.open opens one), got {}"
 DAMAGED = "Ledger must be an undamaged ledger file; nothing was released"
 SENTENCES = {
     sqlite3.SQLITE_BUSY: BUSY,

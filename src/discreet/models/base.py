@@ -37,8 +37,8 @@ class Model(Protocol):
 def checked_prior(field: str, prior: Any) -> float | tuple[float, ...]:
     """The prior as floats, one number or a tuple, so that 1 and 1.0 are the same request."""
     if isinstance(prior, list | tuple):
-        return tuple(positive(field, value) for value in prior)
-    return positive(field, prior)
+        return tuple(positive(field, value, error=QueryError) for value in prior)
+    return positive(field, prior, error=QueryError)
 
 
 def dirichlet_prior(field: str, prior: float | tuple[float, ...], cells: int) -> tuple[float, ...]:
@@ -46,4 +46,4 @@ def dirichlet_prior(field: str, prior: float | tuple[float, ...], cells: int) ->
     values = prior if isinstance(prior, tuple) else (prior,) * cells
     if len(values) != cells:
         raise QueryError(f"{field} must be one number or one per level ({cells}), got {len(values)}")
-    return tuple(positive(field, value) for value in values)
+    return tuple(positive(field, value, error=QueryError) for value in values)

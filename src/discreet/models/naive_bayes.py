@@ -45,13 +45,17 @@ class NaiveBayes:
 
     def __post_init__(self) -> None:
         features = (self.features,) if isinstance(self.features, str) else tuple(self.features)
-        if not features or len(set(features)) != len(features) or self.target in features:
+        if not features:
+            raise QueryError("NaiveBayes.features must name at least one column, got none")
+        if len(set(features)) != len(features) or self.target in features:
             raise QueryError(f"NaiveBayes.features must be different columns, not the target, got {list(features)!r}")
         if "class" in features:  # the name under which posteriors list the class probabilities
             raise QueryError('NaiveBayes.features must not be named "class", got a column of that name')
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "prior", checked_prior("NaiveBayes.prior", self.prior))
-        object.__setattr__(self, "feature_prior", positive("NaiveBayes.feature_prior", self.feature_prior))
+        object.__setattr__(
+            self, "feature_prior", positive("NaiveBayes.feature_prior", self.feature_prior, error=QueryError)
+        )
 
     def query(self, schema: Schema) -> Statistics:
         """All tables class × feature, released together."""

@@ -108,7 +108,7 @@ class NaiveBayesPosterior:
         return {"class": classes, **codes}
 
     def predict_proba(self, records: Mapping[str, Sequence[str | int]]) -> Array:
-        """P(class | features, release) of public new records (level texts or codes by feature): (records, classes)."""
+        """P(class | features, release) of public new records (a frame, or levels by feature): (records, classes)."""
         codes = self._codes(records)
         chosen = {name: alpha[:PREDICTION_DRAWS] for name, alpha in self._stored_parameters.items()}
         log_given = {name: np.log(alpha / alpha.sum(axis=-1, keepdims=True)) for name, alpha in chosen.items()}
@@ -168,11 +168,16 @@ class NaiveBayesPosterior:
 
     def _codes(self, records: Mapping[str, Sequence[str | int]]) -> NDArray[np.int64]:
         """Level codes (features, records)."""
-        if set(records) != set(self.feature_levels) or len({len(values) for values in records.values()}) != 1:
-            raise QueryError(f"predict_proba.records must have columns {list(self.feature_levels)} of one length")
-        return np.array(
-            [[_code(name, levels, v) for v in records[name]] for name, levels in self.feature_levels.items()]
-        )
+        names = list(self.feature_levels)
+        try:
+            columns = {name: list(records[name]) for name in names}
+        except (KeyError, TypeError, IndexError):
+            raise QueryError(
+                f"predict_proba.records must be a frame or lists of levels by feature, for {names}"
+            ) from None
+        if len({len(values) for values in columns.values()}) != 1:
+            raise QueryError(f"predict_proba.records must have columns {names} of one length")
+        return np.array([[_code(name, self.feature_levels[name], v) for v in columns[name]] for name in names])
 
 
 def naive_bayes_from_tables(
@@ -210,9 +215,9 @@ def naive_bayes_from_tables(
 
 
 def _code(feature: str, levels: tuple[str, ...], value: str | int) -> int:
-    """The position of a level text, or a code taken as it is."""
-    if isinstance(value, str) and value in levels:
-        return levels.index(value)
-    if not isinstance(value, str) and 0 <= int(value) < len(levels):
-        return int(value)
-    raise QueryError(f"predict_proba.records[{feature!r}] must be levels {list(levels)} or their codes, got {value!r}")
+    """The position of the level that has this text or is the same number."""
+    texts = [str(value), f"{value:.0f}" if isinstance(value, float) and value == round(value) else str(value)]
+    for text in texts:
+        if text in levels:
+            return levels.index(text)
+    raise QueryError(f"predict_proba.records[{feature!r}] must be levels {list(levels)}, got {value!r}")

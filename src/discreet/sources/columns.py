@@ -12,7 +12,8 @@ def require_columns(declared: Iterable[str], held: Sequence[object]) -> None:
     for name in declared:
         times = held.count(name)
         if times != 1:
-            raise SchemaError(f"Schema.columns must be columns of the source, got {name!r}, which it has {times} times")
+            how = f"which it has {times} times" if times else "which it does not have"
+            raise SchemaError(f"Schema.columns must be columns of the source, got {name!r}, {how}")
 
 
 def wrong_type(name: str, kind: str) -> SchemaError:

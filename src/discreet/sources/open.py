@@ -33,6 +33,7 @@ def open_dataset(source: Any, schema: Schema, *, id: str | None = None) -> Datas
     if not isinstance(typed, str) and not is_frame(source):
         raise SchemaError(
             f"open.source must be a path or a pandas, polars or pyarrow frame, got {type(source).__name__}"
+            + (": collect it first" if type(source).__name__ == "LazyFrame" else "")
         )
     name = typed if id is None else id
     if not isinstance(name, str) or not name:
