@@ -83,7 +83,7 @@ class BetaMixture:
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
         """Independent exact draws of θ."""
-        rng = rng or np.random.default_rng()
+        rng = np.random.default_rng(rng)
         component = rng.choice(self.weights.size, size=n, p=self.weights)
         return rng.beta(self.a[component], self.b[component])
 
@@ -93,7 +93,7 @@ class BetaMixture:
 
     def predict(self, n: int, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
         """Codes 0 and 1 of n new records, each an independent draw from the posterior predictive law."""
-        rng = rng or np.random.default_rng()
+        rng = np.random.default_rng(rng)
         return (rng.random(n) < self.sample(n, rng)).astype(np.int64)
 
     def summary(self) -> Summary:

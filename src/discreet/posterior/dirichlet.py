@@ -61,7 +61,7 @@ class _DirichletAnswers(ABC):
 
     def predict(self, n: int, rng: np.random.Generator | None = None) -> Integers:
         """Level codes of n new records, each an independent draw from the posterior predictive law."""
-        rng = rng or np.random.default_rng()
+        rng = np.random.default_rng(rng)
         return draw_codes(self.sample(n, rng), rng)
 
     def summary(self) -> Summary:
@@ -107,7 +107,7 @@ class DirichletPosterior(_DirichletAnswers):
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
         """Independent draws (n, levels)."""
-        return dirichlet_draws(np.broadcast_to(self.alpha, (n, self.alpha.size)), rng or np.random.default_rng())
+        return dirichlet_draws(np.broadcast_to(self.alpha, (n, self.alpha.size)), np.random.default_rng(rng))
 
     def log_density(self, x: ArrayLike) -> Array:
         """Log-density at points of the simplex (last axis = levels)."""
@@ -153,7 +153,7 @@ class DirichletLattice(_DirichletAnswers):
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
         """Independent exact draws (n, levels)."""
-        rng = rng or np.random.default_rng()
+        rng = np.random.default_rng(rng)
         return dirichlet_draws(self.lattice.sample(n, rng) + self.alpha, rng)
 
     def log_density(self, x: ArrayLike) -> Array:

@@ -55,12 +55,12 @@ class Draws:
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Array]:
         """Take n of the released draws in random order, with replacement when more are asked for than were released."""
-        chosen = (rng or np.random.default_rng()).choice(self.draws, size=n, replace=n > self.draws)
+        chosen = np.random.default_rng(rng).choice(self.draws, size=n, replace=n > self.draws)
         return {name: array[chosen] for name, array in self.values.items()}
 
     def predict(self, n: int, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
         """Codes of n new records, each from one released draw; for one probability or one vector of probabilities."""
-        rng = rng or np.random.default_rng()
+        rng = np.random.default_rng(rng)
         array = self._first(self.values)
         if len(self.values) != 1 or array.ndim > 2 or array.min() < 0.0 or array.max() > 1.0:
             raise QueryError(f"Draws.predict must have one vector of probabilities, got {sorted(self.values)}")

@@ -10,24 +10,20 @@ so they share their class totals; `samplers.consensus` sums over everything unse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 from discreet.noise import NoiseLaw
-from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
-from discreet.posterior.simplex import concentrations, dirichlet_draws, draw_codes, log_dirichlet, moments_given
-from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, check_released, describe, tails
+from discreet.posterior.naive_bayes_answers import Array, Arrays, NaiveBayesAnswers
+from discreet.posterior.simplex import concentrations, dirichlet_draws, log_dirichlet, moments_given
+from discreet.posterior.summary import as_text, check_order, check_released
 from discreet.samplers.cells import Multinomial, NoisyCells, Polya
 from discreet.samplers.consensus import Consensus
 from discreet.samplers.lattice import Total
 
 __all__ = ["NaiveBayesPosterior", "naive_bayes_from_tables"]
-
-Array = NDArray[np.float64]
-Arrays = dict[str, Array]
 
 STORED_DRAWS = 20_000
 PREDICTION_DRAWS = 4_000  # of the stored draws; their average has an error far below the width of any posterior
@@ -35,7 +31,7 @@ RECORDS_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
-class NaiveBayesPosterior:
+class NaiveBayesPosterior(NaiveBayesAnswers):
     """The exact noise-aware posterior of "class" (classes,) and of one array (classes, levels) for each feature.
 
     Mean, sd, quantile and interval come from 20,000 independent exact draws made from a fixed public seed (mean and
@@ -47,8 +43,6 @@ class NaiveBayesPosterior:
     laws: Mapping[str, NoiseLaw]
     class_prior: Array
     feature_priors: Mapping[str, Array]
-    class_levels: tuple[str, ...]
-    feature_levels: Mapping[str, tuple[str, ...]]
     total: Total
 
     def mean(self) -> Arrays:
@@ -64,14 +58,9 @@ class NaiveBayesPosterior:
         check_order(q)
         return {name: np.asarray(np.quantile(values, q, axis=0)) for name, values in self._stored.items()}
 
-    def interval(self, level: float = 0.9) -> dict[str, tuple[Array, Array]]:
-        """Lower and upper ends of equal-tailed intervals, one for every probability on its own."""
-        lower, upper = (self.quantile(float(q)) for q in tails(level))
-        return {name: (lower[name], upper[name]) for name in lower}
-
     def sample(self, n: int, rng: np.random.Generator | None = None) -> Arrays:
         """Independent exact draws: "class" (n, classes), each feature (n, classes, levels)."""
-        rng = rng or np.random.default_rng()
+        rng = np.random.default_rng(rng)
         return {name: dirichlet_draws(alpha, rng) for name, alpha in self._parameters(n, rng).items()}
 
     def log_density(self, x: Mapping[str, ArrayLike]) -> float:
@@ -99,14 +88,6 @@ class NaiveBayesPosterior:
         """Log-probability (density, for continuous noise) of all released tables under the model."""
         return self.consensus.log_evidence
 
-    def predict(self, n: int, rng: np.random.Generator | None = None) -> dict[str, NDArray[np.int64]]:
-        """Class and level codes of n new records, each an independent draw from the posterior predictive law."""
-        rng = rng or np.random.default_rng()
-        draws = self.sample(n, rng)
-        classes = draw_codes(draws["class"], rng)
-        codes = {name: draw_codes(draws[name][np.arange(n), classes], rng) for name in self.feature_levels}
-        return {"class": classes, **codes}
-
     def predict_proba(self, records: Mapping[str, Sequence[str | int]]) -> Array:
         """P(class | features, release) of public new records (a frame, or levels by feature): (records, classes)."""
         codes = self._codes(records)
@@ -121,32 +102,6 @@ class NaiveBayesPosterior:
             weights = np.exp(log_joint - log_joint.max(axis=(0, 1))).mean(axis=0)
             parts.append((weights / weights.sum(axis=0)).T)
         return np.concatenate(parts) if parts else np.empty((0, len(self.class_levels)))
-
-    def summary(self) -> Summary:
-        """Mean, deviation and 90% interval of "class[c]" and "feature[c, level]"."""
-        names = [f"class[{c}]" for c in self.class_levels]
-        names += [
-            f"{d}[{c}, {level}]"
-            for d, levels in self.feature_levels.items()
-            for c in self.class_levels
-            for level in levels
-        ]
-        lower, upper = (self.quantile(float(q)) for q in tails(SUMMARY_LEVEL))
-        columns = {"mean": self.mean(), "sd": self.sd(), "lower": lower, "upper": upper}
-        return describe(
-            names, {c: np.concatenate([np.ravel(a) for a in arrays.values()]) for c, arrays in columns.items()}
-        )
-
-    def to_datatree(
-        self,
-        draws: int = DEFAULT_DRAWS,
-        rng: np.random.Generator | None = None,
-        attributes: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """Draws as an xarray DataTree for ArviZ; `attributes` must be public."""
-        classes = {"class_level": self.class_levels}
-        axes = {name: {**classes, f"{name}_level": levels} for name, levels in self.feature_levels.items()}
-        return to_datatree(self.sample(draws, rng), {"class": classes, **axes}, attributes)
 
     def __str__(self) -> str:
         return as_text(f"naive Bayes posterior of {len(self.class_levels)} classes", self.summary())
@@ -211,7 +166,7 @@ def naive_bayes_from_tables(
     total = Total(0 if n is None else n, n_max if n is None else n, float(alpha.sum()))
     cells = [[NoisyCells(row, laws[d], Polya(priors[d]), total.highest) for row in released[d]] for d in features]
     consensus = Consensus.build(cells, Polya(alpha), total)
-    return NaiveBayesPosterior(consensus, released, laws, alpha, priors, tuple(class_levels), features, total)
+    return NaiveBayesPosterior(tuple(class_levels), features, consensus, released, laws, alpha, priors, total)
 
 
 def _code(feature: str, levels: tuple[str, ...], value: str | int) -> int:

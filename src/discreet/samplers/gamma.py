@@ -10,6 +10,8 @@ lets the large terms cancel on paper instead of in floating point.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.accounting.divergences import stirling_error
+
 __all__ = ["log_beta_kernel", "log_gamma_ratio", "log_polya"]
 
 Array = NDArray[np.float64]
@@ -20,7 +22,7 @@ def log_gamma_ratio(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
     top, bottom = np.add(x, a, dtype=float), np.add(x, b, dtype=float)
     gap = np.subtract(a, b, dtype=float)
     leading = gap * np.log(bottom) + (top - 0.5) * np.log1p(gap / bottom) - gap
-    return np.asarray(leading + _stirling_error(top) - _stirling_error(bottom))
+    return np.asarray(leading + stirling_error(top) - stirling_error(bottom))
 
 
 def log_polya(k: ArrayLike, alpha: ArrayLike) -> Array:
@@ -38,7 +40,7 @@ def log_beta_kernel(a: ArrayLike, b: ArrayLike, x: ArrayLike, y: ArrayLike) -> A
     excess = np.where(x <= 0.5, x * total - a, b - y * total)  # both are total · (x - mean); the rounding cancels below
     deviance = a * _log_relative(x * total, a, excess) + b * _log_relative(y * total, b, -excess)
     spread = 0.5 * (np.log(a) + np.log(b / total) - np.log(2 * np.pi))
-    return np.asarray(deviance + spread + _stirling_error(total) - _stirling_error(a) - _stirling_error(b))
+    return np.asarray(deviance + spread + stirling_error(total) - stirling_error(a) - stirling_error(b))
 
 
 def _log_relative(value: Array, reference: Array, excess: Array) -> Array:
@@ -46,21 +48,3 @@ def _log_relative(value: Array, reference: Array, excess: Array) -> Array:
     relative = excess / reference
     near = np.abs(relative) < 0.5
     return np.asarray(np.where(near, np.log1p(np.where(near, relative, 0.0)), np.log(value / reference)))
-
-
-def _stirling_error(z: Array) -> Array:
-    """The error e(z): the series from z = 16 on (its next term is below 1e-16 there), the definition below."""
-    from scipy.special import gammaln
-
-    inverse = 1.0 / np.maximum(z, 16.0)
-    square = inverse * inverse
-    error = np.asarray(
-        inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
-    )
-    below = z < 16.0
-    if below.any():
-        small = z[below] if z.ndim else z
-        direct = gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * np.log(2 * np.pi)
-        error = np.where(below, 0.0, error)
-        error[below] = direct
-    return error
