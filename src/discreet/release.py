@@ -120,12 +120,13 @@ class Release:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
             raise ReleaseError("Release file must be complete, got missing or misshapen fields") from None
-        if declared.to_json() != release.guarantee.to_json():
+        if declared != release.guarantee:
             got = release.guarantee
             raise ReleaseError(f"Release.guarantee must be what its recipe gives, {declared!r}, got {got!r}")
         if {name: array.shape for name, array in value.items()} != shapes:
             raise ReleaseError(f"Release.value must be arrays of shapes {shapes}, got others")
-        return release
+        # numbers are compared; theorem and sampler are told in the words of this version, never in those of a file
+        return replace(release, guarantee=declared)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release as JSON: complete or not at all."""
