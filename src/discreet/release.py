@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -99,7 +100,7 @@ class Release:
             "format": FORMAT,
             "version": VERSION,
             "entry": self.entry,
-            "recipe": dict(self.recipe),
+            "recipe": deepcopy(dict(self.recipe)),
             "guarantee": self.guarantee.to_json(),
             "value": {name: array.tolist() for name, array in self.value.items()},
         }
