@@ -193,3 +193,13 @@ def test_simulate_refuses_what_makes_no_sense(data: dc.Dataset, arguments: dict[
     dataset = None if arguments == {"runs": 1} else data
     with pytest.raises(dc.QueryError, match="simulate"):
         dc.simulate(MODEL, dataset, MECHANISM, **arguments)
+
+
+def test_simulate_needs_no_schema_where_the_model_implies_it() -> None:
+    runs = dc.simulate(dc.BetaBernoulli("x"), None, MECHANISM, runs=3, seed=1, n=20)
+    assert [set(run.truth or {}) for run in runs] == [{"probability"}] * 3
+    (table,) = dc.simulate(dc.DirichletCategorical("x", prior=(1.0, 2.0, 3.0)), None, MECHANISM, runs=1, seed=1, n=20)
+    assert table.value["counts"].shape == (3,)
+    for model in (dc.DirichletCategorical("x"), dc.NaiveBayes("x", ("y",))):
+        with pytest.raises(dc.QueryError, match="must get schema="):
+            dc.simulate(model, None, MECHANISM, runs=1, n=20)

@@ -67,17 +67,16 @@ def simulate(
 ) -> list[Release]:
     """Test-mode releases in one process, for audits and studies: no ledger, `private=False`, cannot be saved.
 
-    With a dataset every run answers on it. With `n` and `schema` instead, every run draws parameters from the prior
-    (kept in `release.truth`) and rows from the model. Without a seed the real noise source is used.
+    With a dataset every run answers on it. With `n` instead, every run draws parameters from the prior (kept in
+    `release.truth`) and rows from the model; `schema` declares its columns where the model does not imply them. Without
+    a seed the real noise source is used.
     """
     if not isinstance(runs, int) or isinstance(runs, bool) or runs < 1:
         raise QueryError(f"simulate runs must be a whole number from 1, got {runs!r}")
     if (dataset is None) == (n is None):
         raise QueryError("simulate must get either a dataset or n=, got both or neither")
-    if dataset is None and schema is None:
-        raise QueryError("simulate without a dataset must get schema=, the declaration of the model's columns")
     _check_types("simulate", model, mechanism)
-    facts = dataset.schema if dataset is not None else _sized(schema, n)
+    facts = dataset.schema if dataset is not None else _sized(schema or model.implied_schema(), n)
     query = model.query(facts)
     guarantee = mechanism.guarantee(query)
     recipe = recipe_of(model, "simulation" if dataset is None else dataset.id, facts, mechanism)
@@ -168,7 +167,8 @@ def _by_name(answer: Any, truth: Any) -> dict[str, Any]:
 
 
 def _sized(schema: Schema | None, n: int | None) -> Schema:
-    assert schema is not None
+    if schema is None:
+        raise QueryError("simulate without a dataset must get schema=, the declaration of the model's columns")
     assert n is not None
     return schema.with_n(n) if schema.relation == "replace-one" else schema
 

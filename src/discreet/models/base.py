@@ -30,6 +30,9 @@ class Model(Protocol):
     def plug_in(self, query: Statistics, value: Value) -> Posterior:
         """Foulds's posterior: project the noisy statistics and pretend they are exact. Over-confident."""
 
+    def implied_schema(self) -> Schema | None:
+        """The columns as far as the model itself says what they are; None where levels must be declared."""
+
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Parameters drawn from the prior, and n coded rows drawn given them."""
 

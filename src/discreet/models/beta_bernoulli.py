@@ -61,6 +61,10 @@ class BetaBernoulli:
         a, b = self.prior
         return BetaMixture(np.array([ones + a]), np.array([zeros + b]), np.zeros(1), np.nan)
 
+    def implied_schema(self) -> Schema:
+        """One binary column."""
+        return Schema({self.column: Binary()})
+
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:  # noqa: ARG002
         """Theta from the prior, then n rows."""
         theta = rng.beta(*self.prior)

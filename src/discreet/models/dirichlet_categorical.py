@@ -43,6 +43,10 @@ class DirichletCategorical:
         counts = np.maximum(np.asarray(value["counts"], dtype=float), 0.0)
         return DirichletPosterior(counts + np.asarray(self._prior(query)), self._levels(query.schema))
 
+    def implied_schema(self) -> Schema | None:
+        """As many levels as the prior has numbers; one number for all says nothing about the levels."""
+        return Schema({self.column: Categorical(range(len(self.prior)))}) if isinstance(self.prior, tuple) else None
+
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Theta from the prior, then n rows."""
         query = self.query(schema)

@@ -78,6 +78,10 @@ class NaiveBayes:
         tables = {name: np.asarray(value[name], dtype=float) for name in self.features}
         return plug_in_from_tables(tables=tables, **self._facts(query.schema))
 
+    def implied_schema(self) -> None:
+        """Nothing: the levels of class and features must be declared."""
+        return
+
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Parameters from their priors, then n rows."""
         facts = self._facts(schema)
