@@ -9,8 +9,8 @@ the sensitivity; the shares add up because the statistics are released jointly (
 | one single cell | L1 = 1, L2² = 1 | L1 = 1, L2² = 1 |
 | sum of cells in [lo, hi] grid steps | hi - lo | max(abs(lo), abs(hi)) |
 
-A row that `missing="exclude"` removes contributes nothing, which is one more value a replaced row may take: it leaves
-the first two lines as they are and widens the third to contain 0.
+A row that `missing="exclude"` of any column of the query removes contributes nothing, which is one more value a
+replaced row may take: it leaves the first two lines as they are and widens the third to contain 0.
 """
 
 from dataclasses import dataclass, replace
