@@ -15,7 +15,7 @@ from discreet import posterior
 
 DOCS = Path(__file__).parent
 PROOFS = DOCS.parent / "src" / "discreet" / "mechanisms"
-COMMANDS = ["demo", "init", "plan", "release", "posterior", "ledger create", "ledger show", "ledger verify"]
+COMMANDS = ["demo", "init", "plan", "compare", "release", "posterior", "ledger create", "ledger show", "ledger verify"]
 COMMANDS += [f"calibrate {name}" for name in ("noisy-statistics", "posterior-sample", "direct", "diffused")]
 COMMANDS += [f"calibrate {name}" for name in ("concentrated", "gibbs-posterior")]
 

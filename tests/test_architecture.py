@@ -13,6 +13,8 @@ ORDER = [
     "recipe",
     "columns",
     "schema",
+    "sizes",
+    "axes",
     "query",
     "noise",
     "accounting.conversions",
@@ -25,6 +27,7 @@ ORDER = [
     "accounting",
     "randomness",
     "sources",
+    "samplers.kernels",
     "samplers",
     "posterior",
     "models",
@@ -32,6 +35,7 @@ ORDER = [
     "release",
     "ledger",
     "pipeline",
+    "planning",
     "audit",
     "study",
     "cli",
@@ -40,6 +44,9 @@ ORDER = [
 
 # Heavy third-party imports: only inside the functions that need them, so that `import discreet` stays cheap.
 HEAVY = {"arviz", "duckdb", "numba", "opendp", "pandas", "polars", "pyarrow", "randomgen", "rich", "sqlglot", "xarray"}
+
+# Compiled kernels import numba at their top; everybody else imports them inside the functions that need them.
+KERNELS = "samplers.kernels"
 
 # Where private records may appear as a parameter called `rows`.
 ROWS_ALLOWED = ("sources", "mechanisms")
@@ -80,12 +87,14 @@ def upward_imports(module: str, tree: ast.AST) -> list[str]:
     ]
 
 
-def heavy_imports(tree: ast.Module) -> list[str]:
+def heavy_imports(module: str, tree: ast.Module) -> list[str]:
     found = []
+    if module.startswith(KERNELS):
+        return found
     for node in tree.body:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        found += [name for name in names if name.split(".")[0] in HEAVY]
+        found += [name for name in names if name.split(".")[0] in HEAVY or name.startswith(f"discreet.{KERNELS}")]
     return found
 
 
@@ -115,7 +124,7 @@ def test_modules_stay_small(module: str) -> None:
 
 @pytest.mark.parametrize("module", sorted(modules()))
 def test_heavy_imports_are_local(module: str) -> None:
-    assert heavy_imports(ast.parse(modules()[module].read_text())) == []
+    assert heavy_imports(module, ast.parse(modules()[module].read_text())) == []
 
 
 @pytest.mark.parametrize("module", sorted(modules()))

@@ -251,3 +251,13 @@ def test_arguments_in_the_wrong_place_get_words(tmp_path: Path) -> None:
         with pytest.raises(dc.DiscreetError, match="must be"):
             call()
     assert ledger.spent() == 0
+
+
+@pytest.mark.parametrize(
+    ("unit", "by"), [(dc.Person("id", 20), None), (dc.Person("id", 1), None), (dc.Record(), "ward")], ids=str
+)
+def test_a_posterior_sample_is_refused_for_persons_and_groups(unit: dc.Person | dc.Record, by: str | None) -> None:
+    """Its temperature knows one row: for a person with 20 rows a claim of 1 was audited at 3.8."""
+    schema = dc.Schema({"smoker": dc.Binary(), "ward": dc.Categorical(["A", "B"])}, unit=unit, n=10)
+    with pytest.raises(dc.QueryError, match="PosteriorSample must have"):
+        dc.PosteriorSample(epsilon=1.0, truncation=0.1).guarantee(dc.BetaBernoulli("smoker", by=by).query(schema))

@@ -64,7 +64,7 @@ BAD: list[tuple[str, str, str, type[DiscreetError], str, bool]] = [
     ("ledger address", '"study.ledger"', '"postgresql://u:secret@h/d"', SchemaError, "only files", False),
     ("empty id", '"patients-2026"', '""', SchemaError, "Study.id must be", True),
     ("relation", '"replace-one"', '"swap"', SchemaError, "Schema.relation must be", True),
-    ("unit", 'kind="record"', 'kind="family"', SchemaError, "Unit.kind must be one of ['record']", True),
+    ("unit", 'kind="record"', 'kind="family"', SchemaError, "Unit.kind must be one of ['person', 'record']", True),
     ("unit key", 'kind="record"', 'kind="record", id="x"', SchemaError, "got 'id'", True),
     ("n", "n = 100", "n = -1", SchemaError, "Schema.n must be a whole number", True),
     ("n_max", "n = 100", "n_max = 100", SchemaError, "Schema.n_max must not be given", False),

@@ -1,25 +1,53 @@
 """What a model asks of the rows, and how far one privacy unit can move the answer.
 
-A `Statistics` query is a tuple of count tables and fixed-point sums. Each answers, in exact integers, its own share of
-the sensitivity; the shares add up because the statistics are released jointly (math: L1 adds, squared L2 adds).
+A `Statistics` query is a tuple of count tables and of sums over rows, all exact integers. How far *one row* moves them
+is a `RowMove`: in L1 and in squared L2, when the row is replaced and when it appears or disappears, every statistic in
+its own unit. From it follows what one *unit* moves, k rows at most, for every relation:
 
-| statistic | replace-one | add-remove |
+| relation, unit and groups | L1 | squared L2 |
 |---|---|---|
-| counts over all cells of a level grid | L1 = 2, L2² = 2 | L1 = 1, L2² = 1 |
-| one single cell | L1 = 1, L2² = 1 | L1 = 1, L2² = 1 |
-| sum of cells in [lo, hi] grid steps | hi - lo | max(abs(lo), abs(hi)) |
+| add-remove | k toggle | k² toggle |
+| replace-one, records, the number of used rows public | replace | replace |
+| replace-one otherwise | k max(replace, toggle) | k² max(replace, toggle) |
+| replace-one in groups: a row may change its group | k 2 toggle | k² max(replace, 2 toggle) |
 
-A row that `missing="exclude"` of any column of the query removes contributes nothing, which is one more value a
-replaced row may take: it leaves the first two lines as they are and widens the third to contain 0.
+Proofs: mechanisms/noisy_statistics.md.
 """
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import prod
 
+from discreet.axes import Axis
 from discreet.errors import QueryError
-from discreet.schema import Binary, Bounded, Categorical, Count, Schema
+from discreet.schema import Binary, Categorical, Person, Schema
+from discreet.sizes import KnownSize, NormalSizes, ShareSizes, Sizes, UniformSizes
 
-__all__ = ["Counts", "Dirichlet", "Statistic", "Statistics", "Sum"]
+__all__ = ["Counts", "Dirichlet", "RowMove", "Statistic", "Statistics", "Sum", "levels_of", "row_move"]
+
+
+@dataclass(frozen=True)
+class RowMove:
+    """How far one row moves statistics: replaced by another row, or toggled (there or not)."""
+
+    replace_l1: Fraction
+    toggle_l1: Fraction
+    replace_squared: Fraction
+    toggle_squared: Fraction
+
+    def __add__(self, other: "RowMove") -> "RowMove":
+        """Statistics released together: both distances add."""
+        return RowMove(
+            self.replace_l1 + other.replace_l1,
+            self.toggle_l1 + other.toggle_l1,
+            self.replace_squared + other.replace_squared,
+            self.toggle_squared + other.toggle_squared,
+        )
+
+
+def row_move(replace_l1: int, toggle_l1: int, replace_squared: int, toggle_squared: int) -> RowMove:
+    """A move of whole numbers."""
+    return RowMove(Fraction(replace_l1), Fraction(toggle_l1), Fraction(replace_squared), Fraction(toggle_squared))
 
 
 @dataclass(frozen=True)
@@ -33,16 +61,8 @@ class Counts:
 
     @classmethod
     def over(cls, schema: Schema, name: str, *columns: str, cell: tuple[int, ...] | None = None) -> "Counts":
-        """Counts over the declared levels of `columns`."""
-        levels = []
-        for column in columns:
-            declared = schema.column(column)
-            if not isinstance(declared, Binary | Categorical):
-                raise QueryError(
-                    f"Counts.columns must be binary or categorical, got {column!r}, a {type(declared).__name__}"
-                )
-            levels.append(declared.levels)
-        return cls(name, columns, tuple(levels), cell)
+        """Counts over the declared levels of `columns`; over none of them, the number of used rows."""
+        return cls(name, columns, tuple(levels_of(schema, column) for column in columns), cell)
 
     @property
     def grid(self) -> tuple[int, ...]:
@@ -54,52 +74,86 @@ class Counts:
         """The shape of the released array."""
         return self.grid if self.cell is None else ()
 
-    def l1(self, schema: Schema) -> int:
-        """Largest change, in L1, when one unit changes."""
-        return 2 if schema.relation == "replace-one" and self.cell is None else 1
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Nothing is summed: rows are counted."""
+        return ()
 
-    def squared_l2(self, schema: Schema) -> int:
-        """Largest squared Euclidean change: the moved counts change by one each."""
-        return self.l1(schema)
+    @property
+    def unit(self) -> int:
+        """Noise is added in whole rows."""
+        return 1
+
+    @property
+    def move(self) -> RowMove:
+        """One-hot: a replaced row leaves one cell and enters another; a single cell changes by one."""
+        if not self.columns:
+            return row_move(0, 1, 0, 1)
+        return row_move(2, 1, 2, 1) if self.cell is None else row_move(1, 1, 1, 1)
+
+    def grouped(self, by: str, levels: tuple[str, ...]) -> "Counts":
+        """The same table for every level of one more column, which becomes the first axis."""
+        return replace(self, columns=(by, *self.columns), levels=(levels, *self.levels))
 
 
 @dataclass(frozen=True)
 class Sum:
-    """The sum of one numeric column in grid steps: an exact integer."""
+    """The sum over rows of one axis, or of the product of two, in each cell of a level grid (without one, overall)."""
 
     name: str
-    column: str
-    low: int
-    high: int
+    axes: tuple[Axis, ...]
+    categories: tuple[str, ...] = ()
+    levels: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
-    def of(cls, schema: Schema, name: str, column: str) -> "Sum":
-        """The sum of a bounded or count column."""
-        declared = schema.column(column)
-        if not isinstance(declared, Bounded | Count):
-            raise QueryError(f"Sum.column must be bounded or count, got {column!r}, a {type(declared).__name__}")
-        return cls(name, column, declared.steps(declared.lower), declared.steps(declared.upper))
+    def of(cls, schema: Schema, name: str, *columns: str, bits: int | None = None, within: str | None = None) -> "Sum":
+        """The sum of one or two numeric columns, for every level of `within` where it is given."""
+        axes = tuple(Axis.of(schema, column, bits) for column in columns)
+        return cls(name, axes, *(((within,), (levels_of(schema, within),)) if within is not None else ((), ())))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns whose bad cells matter."""
-        return (self.column,)
+        """Every column whose bad cells matter, once."""
+        return tuple(dict.fromkeys((*self.categories, *(axis.column for axis in self.axes))))
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """The number of levels of each category."""
+        return tuple(len(levels) for levels in self.levels)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """A sum is one number."""
-        return ()
+        """One number for each cell."""
+        return self.grid
 
-    def l1(self, schema: Schema) -> int:
-        """Largest change when one unit changes, in grid steps."""
-        return self.high - self.low if schema.relation == "replace-one" else max(abs(self.low), abs(self.high))
+    @property
+    def unit(self) -> int:
+        """The largest absolute value one row can add: in this unit a row adds a number in [-1, 1]."""
+        return prod(axis.reach for axis in self.axes)
 
-    def squared_l2(self, schema: Schema) -> int:
-        """One number: the square of its L1 sensitivity."""
-        return self.l1(schema) ** 2
+    @property
+    def move(self) -> RowMove:
+        """Within a cell the number may go from -1 to 1 (a square from 0 to 1); or it leaves one cell for another."""
+        is_square = len(self.axes) == 2 and self.axes[0] == self.axes[1]
+        width = 1 if is_square else 2
+        across = 2 if self.categories else 0
+        return row_move(max(width, across), 1, max(width**2, across), 1)
+
+    def grouped(self, by: str, levels: tuple[str, ...]) -> "Sum":
+        """The same sum for every level of one more column, which becomes the first axis."""
+        return replace(self, categories=(by, *self.categories), levels=(levels, *self.levels))
 
 
 Statistic = Counts | Sum
+
+
+def levels_of(schema: Schema, column: str) -> tuple[str, ...]:
+    """The declared levels of a column that must have some."""
+    declared = schema.column(column)
+    if not isinstance(declared, Binary | Categorical):
+        kind = type(declared).__name__
+        raise QueryError(f"Counts.columns must be binary or categorical, got {column!r}, a {kind}")
+    return declared.levels
 
 
 @dataclass(frozen=True)
@@ -115,23 +169,25 @@ class Dirichlet:
 class Statistics:
     """Statistics released together, and the conjugate family they feed when there is a single one.
 
-    `columns` are all the columns whose bad cells exclude a row from *every* statistic of the query, so that
-    all tables count the same rows.
+    `columns` are all the columns whose bad cells exclude a row from *every* statistic of the query, so that all of them
+    are about the same rows. `joint` is a proved bound on the move of a row that is better than the sum over the
+    statistics; `by` asks for every statistic in every level of a column.
     """
 
     schema: Schema
     statistics: tuple[Statistic, ...]
     family: Dirichlet | None = None
+    joint: RowMove | None = None
+    by: str | None = None
 
-    def __post_init__(self) -> None:
-        if self.excludes:  # a row that any of the columns excludes adds 0 to every sum
-            widened = (
-                replace(statistic, low=min(statistic.low, 0), high=max(statistic.high, 0))
-                if isinstance(statistic, Sum)
-                else statistic
-                for statistic in self.statistics
-            )
-            object.__setattr__(self, "statistics", tuple(widened))
+    def grouped(self, by: str | None) -> "Statistics":
+        """Every statistic for every level of `by`; with None, the query itself."""
+        if by is None:
+            return self
+        if by in self.columns:
+            raise QueryError(f"by must be a column the model does not use itself, got {by!r}")
+        levels = levels_of(self.schema, by)
+        return replace(self, statistics=tuple(s.grouped(by, levels) for s in self.statistics), joint=self.move, by=by)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -152,14 +208,41 @@ class Statistics:
         return levels
 
     @property
-    def l1(self) -> int:
-        """Joint L1 sensitivity: the sum over the statistics."""
-        return sum(statistic.l1(self.schema) for statistic in self.statistics)
+    def groups(self) -> tuple[str, ...]:
+        """The levels of the column that groups the rows; none without one."""
+        return () if self.by is None else levels_of(self.schema, self.by)
 
     @property
-    def squared_l2(self) -> int:
-        """Joint squared L2 sensitivity: the sum over the statistics (D one-hot fields: 2 D)."""
-        return sum(statistic.squared_l2(self.schema) for statistic in self.statistics)
+    def move(self) -> RowMove:
+        """How far one row moves all statistics together: the proved joint bound, or the sum over them."""
+        return self.joint or sum((statistic.move for statistic in self.statistics), row_move(0, 0, 0, 0))
+
+    @property
+    def l1(self) -> Fraction:
+        """Joint L1 sensitivity to one unit, every statistic in its own unit."""
+        return self.unit_l1(self.move)
+
+    @property
+    def squared_l2(self) -> Fraction:
+        """Joint squared L2 sensitivity to one unit, every statistic in its own unit (D one-hot fields: 2 D)."""
+        return self.unit_squared(self.move)
+
+    def unit_l1(self, move: RowMove) -> Fraction:
+        """What one unit moves in L1, given what one row moves."""
+        across = 2 * move.toggle_l1 if self.groups else move.replace_l1
+        return self._rows(across, move.toggle_l1)
+
+    def unit_squared(self, move: RowMove) -> Fraction:
+        """What one unit moves in squared L2, given what one row moves."""
+        across = max(move.replace_squared, 2 * move.toggle_squared if self.groups else Fraction(0))
+        return self._rows(across, move.toggle_squared, power=2)
+
+    def _rows(self, replaced: Fraction, toggled: Fraction, power: int = 1) -> Fraction:
+        records = Fraction(self.schema.unit.max_records**power)
+        if self.schema.relation == "add-remove":
+            return records * toggled
+        varies = self.excludes or isinstance(self.schema.unit, Person)
+        return records * max(replaced, toggled if varies else Fraction(0))
 
     @property
     def cells(self) -> int:
@@ -173,8 +256,8 @@ class Statistics:
 
     @property
     def total(self) -> int | None:
-        """The public number of used rows, or None when it is private."""
-        return None if self.excludes else self.schema.n
+        """The public number of rows each statistic is about, or None when it is private."""
+        return None if self.by is not None else used_rows(self.schema, self.columns)
 
     @property
     def largest_total(self) -> int:
@@ -184,4 +267,23 @@ class Statistics:
             raise QueryError(
                 "Schema.n must be declared (or counted by dc.open) before a model can be queried, got None"
             )
-        return bound
+        return bound * self.schema.unit.max_records
+
+    @property
+    def sizes(self) -> Sizes:
+        """What is known beforehand of the number of rows that each statistic (of each group) is about."""
+        known = used_rows(self.schema, self.columns)
+        whole: KnownSize | NormalSizes | UniformSizes
+        if known is not None:
+            whole = KnownSize(known)
+        elif self.schema.n_prior is None:
+            whole = UniformSizes(self.largest_total)
+        else:
+            whole = NormalSizes(*self.schema.n_prior, self.largest_total)
+        return whole if self.by is None else ShareSizes(whole, len(self.groups))
+
+
+def used_rows(schema: Schema, columns: tuple[str, ...]) -> int | None:
+    """The public number of rows a query on these columns uses; None where it is private."""
+    varies = isinstance(schema.unit, Person) or any(schema.column(name).missing == "exclude" for name in columns)
+    return None if varies else schema.n

@@ -19,8 +19,8 @@ from discreet import guarantee as guarantees
 from discreet.errors import DiscreetError, QueryError, ReleaseError
 from discreet.guarantee import Guarantee
 from discreet.mechanisms import MECHANISMS, NoisyStatistics, PosteriorSample
-from discreet.models import MODELS, BetaBernoulli, DirichletCategorical, NaiveBayes
-from discreet.posterior import Draws, Posterior
+from discreet.models import MODELS, Model, Poolable
+from discreet.posterior import Draws, GroupedPosterior, Posterior, pooled_posterior
 from discreet.query import Statistics
 from discreet.recipe import build, describe
 from discreet.schema import Schema
@@ -55,9 +55,10 @@ class Release:
     truth: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
-    def model(self) -> BetaBernoulli | DirichletCategorical | NaiveBayes:
+    def model(self) -> Model:
         """The model that was asked."""
-        return build("Release.model", MODELS, self.recipe["model"], ReleaseError)
+        model: Model = build("Release.model", MODELS, self.recipe["model"], ReleaseError)
+        return model
 
     @property
     def mechanism(self) -> NoisyStatistics | PosteriorSample:
@@ -69,11 +70,19 @@ class Release:
         """What was asked of the rows."""
         return self.model.query(Schema.from_json(self.recipe["schema"]))
 
-    def posterior(self, kind: Literal["noise-aware", "plug-in"] = "noise-aware", *, prior: Any = None) -> Posterior:
+    def posterior(
+        self,
+        kind: Literal["noise-aware", "plug-in"] = "noise-aware",
+        *,
+        prior: Any = None,
+        pooling: Literal["partial"] | None = None,
+    ) -> Posterior:
         """The posterior this release leads to: free post-processing, as often as wanted.
 
         `"noise-aware"` conditions on the noise and covers what it says; `"plug-in"` is the papers' naive one. `prior`
-        re-reads noisy statistics with another public prior. A release of draws has one posterior, `Draws`.
+        re-reads noisy statistics with another public prior. A release with groups has a posterior for each of them;
+        with `pooling="partial"` their parameters come from one population, and groups learn from each other. A release
+        of draws has one posterior, `Draws`.
         """
         if kind not in ("noise-aware", "plug-in"):
             raise QueryError(f'Release.posterior kind must be "noise-aware" or "plug-in", got {kind!r}')
@@ -85,12 +94,35 @@ class Release:
             levels = {} if query.family.coordinate is not None else {query.family.parameter: query.levels}
             note = f"draws of the posterior at temperature {mechanism.temperature(query):.4g}"
             return Draws(self.value, levels, note)
+        if pooling is not None and (pooling != "partial" or not query.groups or kind == "plug-in"):
+            raise QueryError(
+                'Release.posterior pooling must be "partial", of a noise-aware release with by=, '
+                f"got pooling={pooling!r}, kind={kind!r}, by={query.by!r}"
+            )
         if prior is not None:
-            model = replace(model, prior=prior)
+            model = replace(model, prior=prior)  # type: ignore[type-var]  # models are dataclasses
             query = model.query(query.schema)
+        if query.by is None:
+            return self._one(model, query, self.value, kind)
+        values = {level: {name: array[g] for name, array in self.value.items()} for g, level in enumerate(query.groups)}
+        if pooling is None:
+            parts = {level: self._one(model, query, value, kind) for level, value in values.items()}
+            return GroupedPosterior(query.by, parts)
+        if not isinstance(model, Poolable):
+            raise QueryError(
+                f"Release.posterior pooling must have a model of one parameter, got {type(model).__name__}"
+            )
+        laws = mechanism.laws(query)
+        likelihoods = {level: model.likelihood(query, value, laws) for level, value in values.items()}
+        return pooled_posterior(query.by, likelihoods, model.population(query.schema))
+
+    def _one(self, model: Model, query: Statistics, value: Mapping[str, Any], kind: str) -> Posterior:
+        """The posterior of the table, or of one group of it."""
         if kind == "plug-in":
-            return model.plug_in(query, self.value)
-        return model.posterior(query, self.value, mechanism.laws(query))
+            return model.plug_in(query, value)
+        mechanism = self.mechanism
+        assert isinstance(mechanism, NoisyStatistics)
+        return model.posterior(query, value, mechanism.laws(query))
 
     def to_json(self) -> dict[str, Any]:
         """The whole release as plain data; a simulated one has no such form, so that it cannot pass for a paid one."""

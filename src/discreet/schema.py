@@ -1,5 +1,6 @@
 """Public facts about a table: its columns, its privacy unit, its neighbour relation and its size. No rows."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
@@ -8,7 +9,20 @@ from discreet.columns import KINDS, Binary, Bounded, Categorical, Column, Count,
 from discreet.errors import SchemaError
 from discreet.recipe import build
 
-__all__ = ["KINDS", "Binary", "Bounded", "Categorical", "Column", "Count", "Record", "Relation", "Schema", "Unit"]
+__all__ = [
+    "KINDS",
+    "UNITS",
+    "Binary",
+    "Bounded",
+    "Categorical",
+    "Column",
+    "Count",
+    "Person",
+    "Record",
+    "Relation",
+    "Schema",
+    "Unit",
+]
 
 Relation = Literal["replace-one", "add-remove"]
 
@@ -16,6 +30,11 @@ Relation = Literal["replace-one", "add-remove"]
 @dataclass(frozen=True)
 class Record:
     """The privacy unit is one row of the table."""
+
+    @property
+    def max_records(self) -> int:
+        """One row is one record."""
+        return 1
 
     def __str__(self) -> str:
         return "record"
@@ -25,7 +44,33 @@ class Record:
         return {"kind": "record"}
 
 
-Unit = Record
+@dataclass(frozen=True)
+class Person:
+    """The privacy unit is a person: all rows that share a cell of `column`.
+
+    Of each person at most `max_records` rows are used: those with the smallest md5 of dataset, person and coded cells.
+    Rows without an identifier are dropped. The number of used rows is private.
+    """
+
+    column: str
+    max_records: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str) or not self.column:
+            raise SchemaError(f"Person.column must be the name of a column, got {self.column!r}")
+        if not (is_integer(self.max_records) and 1 <= self.max_records <= 10**6):
+            raise SchemaError(f"Person.max_records must be a whole number from 1 to 10^6, got {self.max_records!r}")
+
+    def __str__(self) -> str:
+        return f"person ({self.column})"
+
+    def to_json(self) -> dict[str, Any]:
+        """The unit as the study file writes it."""
+        return {"kind": "person", "column": self.column, "max_records": self.max_records}
+
+
+Unit = Person | Record
+UNITS: dict[str, type[Unit]] = {"person": Person, "record": Record}
 
 
 @dataclass(frozen=True)
@@ -34,6 +79,8 @@ class Schema:
 
     Under `"replace-one"` neighbours differ in one unit and share `n`, which is public: `dc.open` counts it, or
     refuses when a declared `n` differs. Under `"add-remove"` n is private; `n_max` bounds it and nothing counts it.
+    Where the number of used rows is private (add-remove, persons, excluded rows), posteriors average over it:
+    `n_prior`, a guess and its standard deviation, says what is known beforehand; without one every number is alike.
     """
 
     columns: Mapping[str, Column]
@@ -41,6 +88,7 @@ class Schema:
     relation: Relation = "replace-one"
     n: int | None = None
     n_max: int | None = None
+    n_prior: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", dict(self.columns))
@@ -52,7 +100,7 @@ class Schema:
             if not isinstance(column, Column):
                 raise SchemaError(f"Schema.columns[{name!r}] must be a column such as dc.Binary(), got {column!r}")
         if not isinstance(self.unit, Unit):
-            raise SchemaError(f"Schema.unit must be Record(), got {self.unit!r}")
+            raise SchemaError(f"Schema.unit must be Record() or Person(column, max_records), got {self.unit!r}")
         if self.relation not in ("replace-one", "add-remove"):
             raise SchemaError(f'Schema.relation must be "replace-one" or "add-remove", got {self.relation!r}')
         for name in ("n", "n_max"):
@@ -65,9 +113,11 @@ class Schema:
             raise SchemaError("Schema.n_max must be declared under add-remove, got None")
         if self.relation == "replace-one" and self.n_max is not None:
             raise SchemaError("Schema.n_max must not be given under replace-one, where n is public: declare n")
+        if self.n_prior is not None:
+            object.__setattr__(self, "n_prior", _guess(self.n_prior))
 
     def __hash__(self) -> int:
-        return hash((tuple(self.columns.items()), self.unit, self.relation, self.n, self.n_max))
+        return hash((tuple(self.columns.items()), self.unit, self.relation, self.n, self.n_max, self.n_prior))
 
     def column(self, name: str) -> Column:
         """The declaration of one column."""
@@ -94,6 +144,7 @@ class Schema:
                 "relation": self.relation,
                 "n": self.n,
                 "n_max": self.n_max,
+                "n_prior": None if self.n_prior is None else list(self.n_prior),
             }
         )
 
@@ -105,8 +156,19 @@ class Schema:
             name: build(f"Schema.columns[{name!r}]", KINDS, spec, SchemaError)
             for name, spec in fields.pop("columns", {}).items()
         }
-        unit = build("Schema.unit", {"record": Record}, fields.pop("unit", {"kind": "record"}), SchemaError)
+        unit = build("Schema.unit", UNITS, fields.pop("unit", {"kind": "record"}), SchemaError)
         try:
             return cls(columns, unit=unit, **fields)
         except TypeError as error:
             raise SchemaError(f"Schema must have keys it knows, got {sorted(body)} ({error})") from None
+
+
+def _guess(prior: Any) -> tuple[float, float]:
+    """A mean of at least 0 and a deviation above 0, as floats."""
+    try:
+        mean, sd = (float(value) for value in prior)
+    except (TypeError, ValueError):
+        mean, sd = math.nan, math.nan
+    if not (0.0 <= mean < 2**48 and 0.0 < sd < 2**48):
+        raise SchemaError(f"Schema.n_prior must be a pair (guess, standard deviation above 0), got {prior!r}")
+    return mean, sd

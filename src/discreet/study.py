@@ -1,6 +1,6 @@
 """A study: one TOML file that says everything public about a table and the releases asked of it.
 
-    id, data, ledger, relation, unit, n or n_max     where the rows are, what pays for them, who the neighbours are
+    id, data, ledger, relation, unit, n or n_max   where the rows are, what pays for them, who the neighbours are
     [columns]      name = {kind="categorical", levels=[…]}         the keys are the arguments of that column kind
     [[release]]    name, model = {kind="…", …}, mechanism = {kind="…", …}, out
 
@@ -25,13 +25,12 @@ from discreet.guarantee import Guarantee
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import MODELS, Model
 from discreet.recipe import build
-from discreet.schema import KINDS, Record, Schema
+from discreet.schema import KINDS, UNITS, Schema
 
 __all__ = ["Request", "Study", "json_schema"]
 
-UNITS = {"record": Record}
 REQUIRED = ("data", "ledger", "columns", "release")
-OPTIONAL = ("id", "relation", "unit", "n", "n_max")
+OPTIONAL = ("id", "relation", "unit", "n", "n_max", "n_prior")
 OF_RELEASE = ("name", "model", "mechanism", "out")
 
 
@@ -141,6 +140,7 @@ def json_schema() -> dict[str, Any]:
         "unit": _variants(UNITS),
         "n": size,
         "n_max": size,
+        "n_prior": {"type": "array", "items": {"type": "number", "minimum": 0}, "minItems": 2, "maxItems": 2},
         "columns": {"type": "object", "minProperties": 1, "additionalProperties": _variants(KINDS)},
         "release": {"type": "array", "minItems": 1, "items": release},
     }
@@ -171,7 +171,7 @@ def _schema(body: Mapping[str, Any]) -> Schema:
             _build("Column", KINDS, spec, SchemaError)
     if "unit" in body:
         _build("Unit", UNITS, body["unit"], SchemaError)
-    public = {key: body[key] for key in ("columns", "relation", "unit", "n", "n_max") if key in body}
+    public = {key: body[key] for key in ("columns", "relation", "unit", "n", "n_max", "n_prior") if key in body}
     return Schema.from_json(public)
 
 

@@ -72,14 +72,56 @@ def test_sensitivities_of_the_notes() -> None:
     assert dc.NaiveBayes("ward", ("smoker", "sex")).query(schema).squared_l2 == 2 * 2
 
 
-def test_sums_have_the_sensitivity_of_their_grid() -> None:
-    for lower, upper in [(0, 100), (-1, 1000), (-5, -4)]:
-        for relation, size in [("replace-one", {"n": 5}), ("add-remove", {"n_max": 5})]:
-            schema = dc.Schema({"x": dc.Bounded(lower, upper)}, relation=relation, **size)  # type: ignore[arg-type]
-            column, total = schema.columns["x"], Sum.of(schema, "x", "x")
-            steps = [column.steps(value) for value in np.linspace(lower - 1, upper + 1, 1001)]  # type: ignore[union-attr]
-            moves = [max(steps) - min(steps)] if relation == "replace-one" else [abs(step) for step in steps]
-            assert max(moves) == total.l1(schema)
+@pytest.mark.parametrize("bounds", [(0, 100), (-1, 1000), (-5, -4)], ids=str)
+@pytest.mark.parametrize("bits", [None, 12])
+def test_sums_have_the_sensitivity_of_their_centred_range(bounds: tuple[float, float], bits: int | None) -> None:
+    """Cells far below, on and far above the bounds: in units a row adds at most 1 either way, and both are attained."""
+    for relation, size in [("replace-one", {"n": 5}), ("add-remove", {"n_max": 5})]:
+        schema = dc.Schema({"x": dc.Bounded(*bounds)}, relation=relation, **size)  # type: ignore[arg-type]
+        column = schema.columns["x"]
+        steps = np.array([column.steps(x) for x in (-1e12, *np.linspace(*bounds, 1001), 1e12)])  # type: ignore[union-attr]
+        for columns, power in [(("x",), 1), (("x", "x"), 2)]:
+            query = Statistics(schema, (Sum.of(schema, "sum", *columns, bits=bits),))
+            (total,) = query.statistics
+            added = [CodedRows({"x": np.array([step])}).statistics(query)["sum"].item() for step in steps]
+            moved = Fraction(max(added) - min(added) if relation == "replace-one" else max(map(abs, added)), total.unit)
+            assert query.l1 - Fraction(1, 100) <= moved <= query.l1  # a square reaches 0 only up to half a step
+            assert query.squared_l2 == query.l1**2
+            assert moved == query.l1 or (power == 2 and relation == "replace-one")
+
+
+def test_noise_on_a_sum_is_in_proportion_to_its_unit() -> None:
+    """Statistics of different units in one release: each scale is its unit times the joint sensitivity over epsilon."""
+    schema = dc.Schema({"x": dc.Bounded(-1, 1000), "w": dc.Binary()}, n=5)
+    statistics = (Counts.over(schema, "w", "w"), Sum.of(schema, "x", "x"), Sum.of(schema, "xx", "x", "x", bits=12))
+    query = Statistics(schema, statistics)
+    assert (query.l1, query.squared_l2) == (2 + 2 + 1, 2 + 4 + 1)
+    for name, law in dc.NoisyStatistics(epsilon=0.5).laws(query).items():
+        (unit,) = (s.unit for s in statistics if s.name == name)
+        assert isinstance(law, DiscreteLaplace)
+        assert 0 <= Fraction(law.scale) / (unit * query.l1 * 2) - 1 <= Fraction(1, 10**12)
+    for name, law in dc.NoisyStatistics(rho=0.5).laws(query).items():
+        (unit,) = (s.unit for s in statistics if s.name == name)
+        assert isinstance(law, DiscreteGaussian)
+        assert 0 <= Fraction(law.sigma) ** 2 / (unit**2 * query.squared_l2) - 1 <= Fraction(1, 10**12)
+
+
+def test_sums_are_released_as_integers_of_any_size() -> None:
+    """The sum of all rows exceeds 64 bits; noise is added in Python integers."""
+    schema = dc.Schema({"x": dc.Bounded(0, 1, grid=2.0**-31)}, n=4)
+    query = Statistics(schema, (Sum.of(schema, "xx", "x", "x"),))
+
+    class Huge:
+        def count(self) -> int:
+            return 4
+
+        def statistics(self, query: Statistics) -> dict[str, np.ndarray]:
+            return {"xx": np.array(10**30, dtype=object)}
+
+    value = dc.NoisyStatistics(epsilon=1e6).apply(SeededNoise(1), query, Dataset("d", schema, Huge()))["xx"]
+    assert value.dtype == object
+    assert isinstance(value.item(), int)
+    assert 0 < abs(value.item() - 10**30) < 10**18
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 1 / 3, 7e-5])

@@ -9,6 +9,7 @@ from scipy.stats import beta as beta_law
 from discreet.errors import QueryError
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw
 from discreet.posterior import BetaMixture, beta_from_count, beta_from_two_counts
+from discreet.sizes import KnownSize, UniformSizes
 
 
 def log_beta_binomial(k: np.ndarray, n: np.ndarray, a: float, b: float) -> np.ndarray:
@@ -29,7 +30,7 @@ def test_one_count_of_the_notes() -> None:
 
 def test_two_counts_of_the_notes() -> None:
     """beyond.md §4: ones 9.3, zeros 8.1, n = 20, epsilon = 1."""
-    assert beta_from_two_counts(8.1, 9.3, 20, 20, (1, 1), Laplace(2.0)).mean() == pytest.approx(
+    assert beta_from_two_counts(8.1, 9.3, KnownSize(20), (1, 1), Laplace(2.0)).mean() == pytest.approx(
         0.528048767922, abs=1e-8
     )
 
@@ -51,7 +52,7 @@ def test_one_count_equals_brute_force(law: NoiseLaw, n: int, y: float, prior: tu
 def test_two_counts_with_a_private_total_equal_brute_force(zeros: float, ones: float, law: NoiseLaw) -> None:
     """The prior of the total is uniform on 0..60."""
     prior, n_max = (1.5, 0.7), 60
-    post = beta_from_two_counts(zeros, ones, None, n_max, prior, law)
+    post = beta_from_two_counts(zeros, ones, UniformSizes(n_max), prior, law)
     zero, one = (axis.ravel() for axis in np.meshgrid(np.arange(n_max + 1), np.arange(n_max + 1), indexing="ij"))
     keep = zero + one <= n_max
     zero, one = zero[keep], one[keep]
@@ -64,7 +65,7 @@ def test_two_counts_with_a_private_total_equal_brute_force(zeros: float, ones: f
 
 def test_very_noisy_pairs_fall_back_to_exact_draws() -> None:
     """Scale 300 would need more than eight million pairs; the answer matches the exact sum over a coarser one."""
-    post = beta_from_two_counts(3000.0, 9000.0, None, 10**6, (1, 1), DiscreteLaplace(300.0))
+    post = beta_from_two_counts(3000.0, 9000.0, UniformSizes(10**6), (1, 1), DiscreteLaplace(300.0))
     assert post.mean() == pytest.approx(0.75, abs=0.005)
     assert 0.01 < post.sd() < 0.03
 
@@ -86,7 +87,7 @@ def test_quantiles_invert_the_cdf(q: float) -> None:
         beta_from_count(30, 100, (1, 1), DiscreteLaplace(10.0)),
         beta_from_count(-30, 10, (0.1, 1), DiscreteLaplace(10.0)),
         beta_from_count(300_000, 10**6, (1, 1), DiscreteLaplace(10.0)),
-        beta_from_two_counts(40, 3, None, 1000, (0.5, 0.5), DiscreteLaplace(2.0)),
+        beta_from_two_counts(40, 3, UniformSizes(1000), (0.5, 0.5), DiscreteLaplace(2.0)),
         BetaMixture(np.array([2.0, 80.0]), np.array([90.0, 3.0]), np.log([0.3, 0.7]), 0.0),
     ):
         x = post.quantile(q)
@@ -133,7 +134,7 @@ def test_releases_that_are_not_numbers_are_refused(value: float) -> None:
     with pytest.raises(QueryError, match="finite"):
         beta_from_count(value, 10, (1, 1), Laplace(1.0))
     with pytest.raises(QueryError, match="finite"):
-        beta_from_two_counts(1.0, value, 10, 10, (1, 1), Laplace(1.0))
+        beta_from_two_counts(1.0, value, KnownSize(10), (1, 1), Laplace(1.0))
 
 
 def test_orders_outside_the_unit_interval_are_refused() -> None:

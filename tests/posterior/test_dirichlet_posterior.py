@@ -8,12 +8,15 @@ from scipy.stats import dirichlet
 from discreet.errors import QueryError
 from discreet.noise import DiscreteLaplace, Laplace
 from discreet.posterior import DirichletLattice, DirichletPosterior, beta_from_two_counts, dirichlet_from_counts
+from discreet.sizes import KnownSize, UniformSizes
 
 LEVELS = ("a", "b", "c")
 
 
 def reference(n: int | None = 12, n_max: int = 12) -> DirichletLattice:
-    return dirichlet_from_counts([6.5, -1, 7.2], n, n_max, 1.0, Laplace(2.0), LEVELS)
+    return dirichlet_from_counts(
+        [6.5, -1, 7.2], KnownSize(n) if n is not None else UniformSizes(n_max), 1.0, Laplace(2.0), LEVELS
+    )
 
 
 def simplex_rule(order: int) -> tuple[np.ndarray, np.ndarray]:
@@ -64,8 +67,8 @@ def test_public_quantiles_are_exact_and_agree_with_draws() -> None:
 
 
 def test_two_levels_equal_the_beta_posterior() -> None:
-    post = dirichlet_from_counts([8.1, 9.3], 20, 20, 1.0, Laplace(2.0), ("0", "1"))
-    same = beta_from_two_counts(8.1, 9.3, 20, 20, (1, 1), Laplace(2.0))
+    post = dirichlet_from_counts([8.1, 9.3], KnownSize(20), 1.0, Laplace(2.0), ("0", "1"))
+    same = beta_from_two_counts(8.1, 9.3, KnownSize(20), (1, 1), Laplace(2.0))
     assert post.mean()[1] == pytest.approx(same.mean(), abs=1e-12)
     assert post.interval()[0][1] == pytest.approx(same.interval()[0], abs=1e-10)
     assert post.log_evidence() == pytest.approx(same.log_evidence(), abs=1e-11)
@@ -101,7 +104,7 @@ def test_summary_names_the_levels() -> None:
 def test_rare_levels_of_a_large_table() -> None:
     """Empty cells with a tiny prior give finite answers."""
     counts = [100_000, 3, -40, 0, 25]
-    post = dirichlet_from_counts(counts, 100_000, 100_000, 0.01, DiscreteLaplace(20.0), tuple("abcde"))
+    post = dirichlet_from_counts(counts, KnownSize(100_000), 0.01, DiscreteLaplace(20.0), tuple("abcde"))
     low, high = post.interval()
     assert np.all(np.isfinite(low))
     assert np.all((low <= high) & (low >= 0) & (high <= 1))
@@ -114,4 +117,4 @@ def test_rare_levels_of_a_large_table() -> None:
 )
 def test_impossible_releases_are_refused(y: list[float], prior) -> None:
     with pytest.raises(QueryError, match="dirichlet_from_counts"):
-        dirichlet_from_counts(y, 10, 10, prior, Laplace(1.0), LEVELS)
+        dirichlet_from_counts(y, KnownSize(10), prior, Laplace(1.0), LEVELS)

@@ -9,6 +9,7 @@ from discreet.errors import QueryError
 from discreet.noise import DiscreteLaplace
 from discreet.posterior import Draws, beta_from_count, dirichlet_from_counts, naive_bayes_from_tables
 from discreet.posterior.export import to_datatree
+from discreet.sizes import KnownSize
 
 ONE = Draws({"theta": np.array([0.31, 0.42, 0.28])}, note="temperature 2.8")
 VECTOR = Draws({"theta": np.array([[0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])}, {"theta": ("a", "b", "c")})
@@ -59,9 +60,9 @@ def trees():
     law = DiscreteLaplace(1.0)
     laws = {"ward": law}
     yield beta_from_count(3, 10, (1, 1), law).to_datatree(5), {"probability": 0}
-    yield dirichlet_from_counts([1, 2, 3], 6, 6, 1.0, law, ("a", "b", "c")).to_datatree(5), {"probabilities": 1}
+    yield dirichlet_from_counts([1, 2, 3], KnownSize(6), 1.0, law, ("a", "b", "c")).to_datatree(5), {"probabilities": 1}
     bayes = naive_bayes_from_tables(
-        {"ward": np.ones((2, 3))}, 6, 6, 1.0, {"ward": 1.0}, laws, ("n", "y"), {"ward": ("a", "b", "c")}
+        {"ward": np.ones((2, 3))}, KnownSize(6), 1.0, {"ward": 1.0}, laws, ("n", "y"), {"ward": ("a", "b", "c")}
     )
     yield bayes.to_datatree(5), {"class": 1, "ward": 2}
     yield VECTOR.to_datatree(), {"theta": 1}
@@ -84,5 +85,5 @@ def test_attributes_are_plain_and_axes_are_checked() -> None:
     assert tree["posterior"].attrs["epsilon"] == 0.5
     with pytest.raises(QueryError, match="axis"):
         to_datatree({"theta": np.ones((4, 2))}, {})
-    tree = dirichlet_from_counts([1, 2], 3, 3, 1.0, DiscreteLaplace(1.0), ("x", "y")).to_datatree(2)
+    tree = dirichlet_from_counts([1, 2], KnownSize(3), 1.0, DiscreteLaplace(1.0), ("x", "y")).to_datatree(2)
     assert list(tree["posterior"].coords["level"].values) == ["x", "y"]

@@ -12,6 +12,7 @@ from scipy.stats import chi2
 from discreet.errors import QueryError
 from discreet.noise import DiscreteLaplace
 from discreet.posterior import NaiveBayesPosterior, naive_bayes_from_tables
+from discreet.sizes import KnownSize, UniformSizes
 
 LAW = DiscreteLaplace(1.5)
 TABLES = {"u": np.array([[2.0, 1.0], [4.0, -1.0]]), "v": np.array([[0.0, 5.0], [3.0, 1.0]])}
@@ -23,7 +24,9 @@ N = 6
 @cache
 def posterior(n: int | None = N, n_max: int = N) -> NaiveBayesPosterior:
     laws = dict.fromkeys(TABLES, LAW)
-    return naive_bayes_from_tables(TABLES, n, n_max, CLASS_PRIOR, PRIORS, laws, ("A", "B"), LEVELS)
+    return naive_bayes_from_tables(
+        TABLES, KnownSize(n) if n is not None else UniformSizes(n_max), CLASS_PRIOR, PRIORS, laws, ("A", "B"), LEVELS
+    )
 
 
 def log_dirichlet_multinomial(counts: np.ndarray, alpha: np.ndarray) -> float:
@@ -156,7 +159,7 @@ def test_ranks_of_the_truth_are_uniform() -> None:
             - rng.geometric(p, (2, 2))
             for name in LEVELS
         }
-        post = naive_bayes_from_tables(tables, n, n, CLASS_PRIOR, PRIORS, laws, ("A", "B"), LEVELS)
+        post = naive_bayes_from_tables(tables, KnownSize(n), CLASS_PRIOR, PRIORS, laws, ("A", "B"), LEVELS)
         draws = post.sample(19, rng)
         ranks[run] = [
             np.sum(draws["class"][:, 0] < pi[0]),
@@ -178,6 +181,6 @@ def test_summary_and_refusals() -> None:
             posterior().predict_proba(wrong)
     laws = dict.fromkeys(TABLES, LAW)
     with pytest.raises(QueryError, match="classes × levels"):
-        naive_bayes_from_tables({**TABLES, "u": [[1.0, 2.0]]}, 6, 6, 1.0, PRIORS, laws, ("A", "B"), LEVELS)
+        naive_bayes_from_tables({**TABLES, "u": [[1.0, 2.0]]}, KnownSize(6), 1.0, PRIORS, laws, ("A", "B"), LEVELS)
     with pytest.raises(QueryError, match="tables"):
-        naive_bayes_from_tables({"u": TABLES["u"]}, 6, 6, 1.0, PRIORS, laws, ("A", "B"), LEVELS)
+        naive_bayes_from_tables({"u": TABLES["u"]}, KnownSize(6), 1.0, PRIORS, laws, ("A", "B"), LEVELS)

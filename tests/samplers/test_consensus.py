@@ -8,6 +8,7 @@ from discreet.noise import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw
 from discreet.samplers.cells import NoisyCells, Polya
 from discreet.samplers.consensus import Consensus
 from discreet.samplers.lattice import Total
+from discreet.sizes import KnownSize, UniformSizes
 
 
 def convolve(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -52,7 +53,11 @@ def build(tables, law: NoiseLaw, alpha, betas, lowest: int, highest: int) -> Con
     cells = [
         [NoisyCells(row, law, Polya(beta), highest) for row in table] for table, beta in zip(tables, betas, strict=True)
     ]
-    return Consensus.build(cells, Polya(alpha), Total(lowest, highest, float(alpha.sum())))
+    return Consensus.build(
+        cells,
+        Polya(alpha),
+        Total(KnownSize(highest) if lowest == highest else UniformSizes(highest), float(alpha.sum())),
+    )
 
 
 def check(tables, law: NoiseLaw, alpha, betas, lowest: int, highest: int) -> None:

@@ -1,12 +1,15 @@
-"""The rules for cells written a second time, row by row in plain Python, and the tables that the tests share."""
+"""The rules for cells and persons written a second time, row by row in plain Python, and the tables the tests share."""
 
+import hashlib
 import math
 import random
 import re
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from discreet.query import Counts, Statistics, Sum
-from discreet.schema import Binary, Bounded, Categorical, Count, Schema
+from discreet.schema import Binary, Bounded, Categorical, Count, Person, Schema
 
 NUMBER = re.compile(r"[ \t\n\v\f\r]*[+-]?(\d+(_\d+)*\.?\d*|\.\d+|inf|infinity)(e[+-]?\d+)?[ \t\n\v\f\r]*", re.I | re.A)
 
@@ -41,6 +44,12 @@ def query_of(schema: Schema) -> Statistics:
             Counts("used", (), ()),
             Sum.of(schema, "age", "age"),
             Sum.of(schema, "visits", "visits"),
+            Sum.of(schema, "squared age", "age", "age", bits=12),
+            Sum.of(schema, "age by visits", "age", "visits", bits=12),
+            Sum.of(schema, "age in wards", "age", within="ward"),
+            Sum.of(schema, "visits of smokers", "visits", "visits", within="smoker").grouped(
+                "grade", ("1", "2", "3.5")
+            ),
         ),
     )
 
@@ -87,27 +96,50 @@ def steps(column: Bounded | Count, cell: str | None) -> int | None:
     return None if value is None else column.steps(value)
 
 
-def expected(query: Statistics, rows: list[dict[str, str | None]]) -> dict[str, Any]:
-    """The statistics of a table of texts, as nested lists and plain integers."""
-    read = []
+def coded_cells(query: Statistics, row: dict[str, str | None]) -> dict[str, int | None]:
+    """The code or grid steps of each cell; None excludes the row."""
+    columns = {name: query.schema.column(name) for name in query.columns}
+    rules = {name: code if isinstance(column, Binary | Categorical) else steps for name, column in columns.items()}
+    return {name: rules[name](column, row.get(name)) for name, column in columns.items()}
+
+
+def first_rows(query: Statistics, rows: list[dict[str, str | None]], dataset: str) -> list[dict[str, str | None]]:
+    """At most k rows of every person; a row's person is its cell of the identifier column, None for nobody's."""
+    unit = query.schema.unit
+    if not isinstance(unit, Person):
+        return rows
+    owned: dict[str, list[tuple[str, dict[str, str | None]]]] = {}
     for row in rows:
-        coded = {}
-        for name in query.columns:
-            column = query.schema.column(name)
-            rule = code if isinstance(column, Binary | Categorical) else steps
-            coded[name] = rule(column, row.get(name))
-        if None not in coded.values():
-            read.append(coded)
+        who = row[unit.column]
+        if who is not None:
+            cells = ["x" if cell is None else str(cell) for cell in coded_cells(query, row).values()]
+            digest = hashlib.md5("\x1f".join([dataset, who, ",".join(cells)]).encode()).hexdigest()
+            owned.setdefault(who, []).append((digest, row))
+    return [row for own in owned.values() for _, row in sorted(own, key=lambda pair: pair[0])[: unit.max_records]]
+
+
+def expected(query: Statistics, rows: list[dict[str, str | None]], dataset: str = "t") -> dict[str, Any]:
+    """The statistics of a table of texts, as nested lists and plain integers."""
+    read = [coded_cells(query, row) for row in first_rows(query, rows, dataset)]
+    read = [row for row in read if None not in row.values()]
     answers: dict[str, Any] = {}
     for statistic in query.statistics:
         if isinstance(statistic, Sum):
-            answers[statistic.name] = sum(row[statistic.column] for row in read)
+            cells = [tuple(row[name] for name in statistic.categories) for row in read]
+            terms = [math.prod(int(axis.centred(row[axis.column])) for axis in statistic.axes) for row in read]
+            answers[statistic.name] = _sums(list(zip(cells, terms, strict=True)), statistic.grid)
         else:
             cells = [tuple(row[name] for name in statistic.columns) for row in read]
             answers[statistic.name] = _table(cells, statistic.grid)
             if statistic.cell is not None:
                 answers[statistic.name] = cells.count(statistic.cell)
     return answers
+
+
+def _sums(terms: list[tuple[tuple[int, ...], int]], grid: tuple[int, ...]) -> Any:
+    if not grid:
+        return sum(term for _, term in terms)
+    return [_sums([(cell[1:], term) for cell, term in terms if cell[0] == k], grid[1:]) for k in range(grid[0])]
 
 
 def _table(cells: list[tuple[int, ...]], grid: tuple[int, ...]) -> Any:
@@ -121,10 +153,21 @@ def plain(answers: dict[str, Any]) -> dict[str, Any]:
     return {name: array.tolist() for name, array in answers.items()}
 
 
-def l1_distance(query: Statistics, one: dict[str, Any], other: dict[str, Any]) -> int:
-    """How far two answers are apart, jointly, in exact integers."""
-    return sum(
-        abs(int(a) - int(b))
-        for name in query.names
-        for a, b in zip(one[name].ravel().tolist(), other[name].ravel().tolist(), strict=True)
-    )
+def distances(query: Statistics, one: dict[str, Any], other: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """How far two answers are apart, jointly and exactly, each statistic in its own unit: in L1 and in squared L2."""
+    moves = [
+        Fraction(int(a) - int(b), statistic.unit)
+        for statistic in query.statistics
+        for a, b in zip(one[statistic.name].ravel().tolist(), other[statistic.name].ravel().tolist(), strict=True)
+    ]
+    return sum(map(abs, moves), Fraction(0)), sum((move**2 for move in moves), Fraction(0))
+
+
+def l1_distance(query: Statistics, one: dict[str, Any], other: dict[str, Any]) -> Fraction:
+    """How far two answers are apart in L1."""
+    return distances(query, one, other)[0]
+
+
+def of_persons(schema: Schema, max_records: int) -> Schema:
+    """The same columns, where the unit is a person."""
+    return replace(schema, unit=Person("who", max_records))

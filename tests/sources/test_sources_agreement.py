@@ -16,7 +16,7 @@ from discreet.errors import SchemaError
 from discreet.query import Counts, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 from discreet.sources import sql
-from discreet.sources.coded import CodedRows
+from discreet.sources.coded import NO_NUMBER, CodedRows
 from discreet.sources.duckdb import connect
 from discreet.sources.open import open_dataset
 
@@ -127,7 +127,7 @@ def test_files_of_a_glob_are_matched_by_column_name_and_may_differ_in_width(tmp_
     pq.write_table(pa.table({"x": [4.0, None], "other": [1, 2], "k": [2, 2]}), tmp_path / "b.parquet")
     query = Statistics(schema, (Counts.over(schema, "k", "k"), Sum.of(schema, "x", "x")))
     dataset = open_dataset(tmp_path / "*.parquet", schema)
-    assert plain(dataset.source.statistics(query)) == {"k": [1, 3], "x": 7}
+    assert plain(dataset.source.statistics(query)) == {"k": [1, 3], "x": 2 * (1 + 2 + 4 + 0) - 4 * 8}
 
 
 def test_files_whose_types_differ_in_kind_are_refused_from_their_schemas(tmp_path):
@@ -189,18 +189,60 @@ def test_sums_are_exact_integers_with_asymmetric_bounds_and_odd_grids():
     values = {name: cells + halves + [float("inf"), float("-inf"), 1e308, -0.0] for name, cells in values.items()}
     schema = Schema(columns)
     query = Statistics(schema, tuple(Sum.of(schema, name, name) for name in columns))
-    exact = {name: sum(columns[name].steps(value) for value in cells) for name, cells in values.items()}
+    axes = {statistic.name: statistic.axes[0] for statistic in query.statistics}
+    exact = {
+        name: int(axes[name].centred(axes[name].of_values(np.array(cells))).sum()) for name, cells in values.items()
+    }
+    for name, cells in values.items():
+        assert exact[name] == sum(
+            2 * (columns[name].steps(value) - columns[name].steps(columns[name].lower)) - axes[name].reach
+            for value in cells
+        )
     for source in (pa.table(values), pa.table({name: list(map(repr, cells)) for name, cells in values.items()})):
         assert plain(open_dataset(source, schema, id="t").source.statistics(query)) == exact
 
 
+@pytest.mark.parametrize("n", [None, 1, 500, 2**29, 2**48 - 1], ids=str)
+def test_products_are_exact_integers_in_every_arithmetic(n):
+    """A small bound sums doubles, a larger one 64-bit integers or decimals; one that is too small is found out."""
+    draw = np.random.default_rng(5)
+    columns = {"a": Bounded(-1.7, 1e6, grid=0.001), "b": Bounded(5.3, 7.9), "c": Count(2**31), "d": Binary()}
+    schema = Schema(columns, n=n)
+    values = {name: draw.uniform(-0.1, 1.1, 500) * column.upper for name, column in columns.items() if name != "d"}
+    values["d"] = draw.integers(0, 2, 500)
+    pairs = [("a", "a"), ("a", "b"), ("b", "a"), ("b", "c"), ("c", "c"), ("a",), ("c",)]
+    sums = [
+        Sum.of(schema, f"{'*'.join(pair)} {bits} {within}", *pair, bits=bits, within=within)
+        for pair in pairs
+        for bits in (None, 12, 5)
+        for within in (None, "d")
+    ]
+    query = Statistics(schema, tuple(sums))
+    answers = open_dataset(pa.table(values), replace(schema, n=None), id="t").source.statistics(query)
+    for statistic in sums:
+        terms = np.ones(500, dtype=object)
+        for axis in statistic.axes:
+            terms = terms * axis.centred(axis.of_values(values[axis.column])).astype(object)
+        exact = [terms[values["d"] == k].sum() for k in (0, 1)] if statistic.categories else terms.sum()
+        assert answers[statistic.name].tolist() == exact, statistic.name
+
+
 def test_sums_beyond_64_bits_are_exact():
     schema = Schema({"x": Count(2**31)})
-    (grouping,) = sql.groupings(Statistics(schema, (Sum.of(schema, "x", "x"),)))
+    query = Statistics(schema, (Sum.of(schema, "x", "x"), Sum.of(schema, "xx", "x", "x")))
+    (grouping,) = sql.groupings(query)
     with connect() as connection:
-        connection.execute("CREATE TABLE coded AS SELECT 4611686018427387905::BIGINT AS sum_0 FROM range(10)")
-        summed = sql.total(grouping, grouping.statistics[0], "coded").sql(dialect="duckdb")
-        assert connection.execute(summed).fetchall() == [(10 * (2**62 + 1),)]
+        connection.execute(
+            "CREATE TABLE coded AS SELECT 1 AS n, 4611686018427387905::BIGINT AS sum_0,"
+            " 46116860184273879050000001::DECIMAL(38, 0) AS sum_1 FROM range(10)"
+        )
+        summed = sql.marginal(query, grouping, (), "coded").sql(dialect="duckdb")
+        ((n, one, two),) = connection.execute(summed).fetchall()
+        assert (n, int(one), int(two)) == (10, 10 * (2**62 + 1), 10 * 46116860184273879050000001)
+    rows = [2**31] * 9 + [0]
+    exact = {"x": 8 * 2**31, "xx": 10 * 2**62}
+    for source in (open_dataset(pa.table({"x": rows}), schema, id="t").source, CodedRows({"x": np.array(rows)})):
+        assert plain(source.statistics(query)) == exact
 
 
 def test_coded_rows_agree_with_the_engine(rows):
@@ -224,7 +266,11 @@ def test_coded_rows_with_a_bad_code_count_nowhere():
     schema = Schema({"a": Binary(missing="exclude"), "x": Count(9)})
     query = Statistics(schema, (Counts.over(schema, "a", "a"), Sum.of(schema, "x", "x")))
     rows = CodedRows({"a": np.array([0, -1, 1]), "x": np.array([1, 2, 4])})
-    assert plain(rows.statistics(query)) == {"a": [1, 1], "x": 5}
+    assert plain(rows.statistics(query)) == {"a": [1, 1], "x": 2 * (1 + 4) - 2 * 9}
+    numbers = Schema({"a": Binary(), "x": Count(9, missing="exclude")})
+    query = Statistics(numbers, (Counts.over(numbers, "a", "a"), Sum.of(numbers, "x", "x")))
+    rows = CodedRows({"a": np.array([0, 1, 1]), "x": np.array([1, NO_NUMBER, 4])})
+    assert plain(rows.statistics(query)) == {"a": [1, 1], "x": 2 * (1 + 4) - 2 * 9}
 
 
 def _coded(column, cell):

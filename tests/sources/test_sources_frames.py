@@ -53,7 +53,7 @@ def test_another_cell_moves_one_row_whatever_it_does_to_the_type_of_its_column(c
         if intruder != 10**400:  # pandas itself fails on it
             widened = widened.infer_objects()
         assert (table_of(widened) - alone).sum() == np.abs(table_of(widened) - alone).sum() == 1
-        assert abs(number_of(widened) - base) <= 10 / Bounded(-10, 10).step
+        assert abs(number_of(widened) - base) <= 20 / Bounded(-10, 10).step
 
 
 def test_integers_and_whole_floats_are_the_same_level():
@@ -91,7 +91,7 @@ def test_integers_and_whole_floats_are_the_same_level():
 def test_missing_cells_of_every_type_follow_the_declared_rule():
     schema = Schema({"k": Categorical([1, 2], missing=2), "x": Bounded(0, 8, missing=3, grid=1.0)})
     query = Statistics(schema, (Counts.over(schema, "k", "k"), Sum.of(schema, "x", "x")))
-    answer = {"k": [1, 2], "x": 1 + 3 + 3}
+    answer = {"k": [1, 2], "x": 2 * (1 + 3 + 3) - 3 * 8}
     nan = float("nan")
     frames = [
         pd.DataFrame({"k": [1, None, nan], "x": [1, None, nan]}),
@@ -104,7 +104,7 @@ def test_missing_cells_of_every_type_follow_the_declared_rule():
     for frame in frames:
         assert plain(open_dataset(frame, schema, id="x").source.statistics(query)) == answer
     nothing = pa.table({"k": pa.nulls(3), "x": pa.nulls(3)})
-    assert plain(open_dataset(nothing, schema, id="x").source.statistics(query)) == {"k": [0, 3], "x": 9}
+    assert plain(open_dataset(nothing, schema, id="x").source.statistics(query)) == {"k": [0, 3], "x": 2 * 9 - 3 * 8}
 
 
 def test_booleans_are_binary_cells_and_numbers():
@@ -118,7 +118,7 @@ def test_booleans_are_binary_cells_and_numbers():
         pa.table({"b": values, "x": values}),
     ]
     for frame in frames:
-        assert plain(open_dataset(frame, schema, id="x").source.statistics(query)) == {"b": [1, 3], "x": 2}
+        assert plain(open_dataset(frame, schema, id="x").source.statistics(query)) == {"b": [1, 3], "x": 2 * 2 - 4 * 5}
 
 
 def test_frames_are_read_when_opened():
@@ -128,4 +128,4 @@ def test_frames_are_read_when_opened():
     dataset = open_dataset(frame, schema, id="x")
     frame.loc[:, "k"] = "b"
     frame.loc[:, "x"] = 9.0
-    assert plain(dataset.source.statistics(query)) == {"k": [2, 0], "x": 3}
+    assert plain(dataset.source.statistics(query)) == {"k": [2, 0], "x": 2 * 3 - 2 * 9}

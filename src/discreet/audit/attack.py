@@ -1,23 +1,51 @@
 """`dc.audit`: attack a mechanism on the worst neighbours found and report what privacy loss is certain."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit.bounds import Audit, threshold_audit
-from discreet.audit.neighbours import Pair, neighbouring_pairs
+from discreet.audit.moves import l1_length, squared_length
+from discreet.audit.neighbours import Pair, neighbouring_pairs, worst_pair
 from discreet.errors import QueryError
 from discreet.mechanisms import Mechanism, NoisyStatistics
 from discreet.models import Model
+from discreet.noise import DiscreteLaplace
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource, SeededNoise, SystemNoise
-from discreet.schema import Schema
+from discreet.schema import Person, Schema
+from discreet.sources import Dataset, Source
+from discreet.sources.dataset import IntegerArray
 
-__all__ = ["audit"]
+__all__ = ["attack_pair", "audit"]
 
-Score = Callable[[Mapping[str, Any]], float]
+Values = Sequence[Mapping[str, Any]]
+Score = Callable[[Values], NDArray[np.float64]]
+
+HOARD = 10  # a person who owns this many times the rows that are used must not show more than others
+
+
+@dataclass(frozen=True, eq=False)
+class Remembered:
+    """A source that is read once for each question, so that a run of an attack costs noise only."""
+
+    source: Source
+    _answers: list[tuple[Statistics, dict[str, IntegerArray]]] = field(default_factory=list, init=False, repr=False)
+
+    def count(self) -> int:
+        """The number of units."""
+        return self.source.count()
+
+    def statistics(self, query: Statistics) -> dict[str, IntegerArray]:
+        """The answers of the source itself."""
+        for asked, answers in self._answers:
+            if asked == query:  # mostly the same object, which is cheaper to see than a hash
+                return answers
+        self._answers.append((query, self.source.statistics(query)))
+        return self._answers[-1][1]
 
 
 def audit(
@@ -32,60 +60,87 @@ def audit(
 ) -> Audit:
     """An empirical lower bound on epsilon over the worst neighbour pair found.
 
-    Pilot runs pick the pair; the log-likelihood ratio of the two tables is the test statistic, the best there is.
-    Without a seed the real noise source is used, so the audit tests what ships. The tables are made up: nothing private
-    is involved.
+    For noisy statistics the pair is the one that their noise hides least; for draws, pilot runs pick it. The
+    log-likelihood ratio of the two tables is the test statistic, the best there is. Without a seed the real noise
+    source is used, so the audit tests what ships. The tables are made up: nothing private is involved.
     """
     if not isinstance(runs, int) or isinstance(runs, bool) or runs < 100:
         raise QueryError(f"audit runs must be a whole number from 100, got {runs!r}")
     query = model.query(schema)
     mechanism.guarantee(query)  # refuses what could not be released either
     noise: NoiseSource = SystemNoise() if seed is None else SeededNoise(seed)
-    pairs = sorted(neighbouring_pairs(query, limit=60), key=lambda pair: pair.moved, reverse=True)[:8]
-    pilot = max(
-        pairs, key=lambda pair: _attack(mechanism, query, pair, noise, max(runs // 20, 100), delta, confidence).epsilon
-    )
-    return _attack(mechanism, query, pilot, noise, runs, delta, confidence)
+    pairs = _suspects(query)
+
+    def pilot(pair: Pair) -> float:
+        if isinstance(mechanism, NoisyStatistics):
+            return _expected_loss(mechanism, pair)
+        few = max(runs // 20, 100)
+        return attack_pair(mechanism, pair, noise=noise, runs=few, delta=delta, confidence=confidence).epsilon
+
+    return attack_pair(mechanism, max(pairs, key=pilot), noise=noise, runs=runs, delta=delta, confidence=confidence)
 
 
-def _attack(
-    mechanism: Mechanism,
-    query: Statistics,
-    pair: Pair,
-    noise: NoiseSource,
-    runs: int,
-    delta: float,
-    confidence: float,
+def attack_pair(
+    mechanism: Mechanism, pair: Pair, *, noise: NoiseSource, runs: int, delta: float = 0.0, confidence: float = 0.999
 ) -> Audit:
-    score = _score(mechanism, query, pair)
-    draws = [score(mechanism.apply(noise, query, pair.dataset)) for _ in range(runs)]
-    others = [score(mechanism.apply(noise, query, pair.neighbour)) for _ in range(runs)]
+    """Release `runs` times on each table of the pair, as a release does it, and bound the loss that the values show."""
+    score = _draw_score(pair) if not isinstance(mechanism, NoisyStatistics) else _noise_score(mechanism, pair)
+    tables = [replace(table, source=Remembered(table.source)) for table in (pair.dataset, pair.neighbour)]
+    draws, others = (score(_released(mechanism, pair.query, table, noise, runs)) for table in tables)
     return threshold_audit(draws, others, delta=delta, confidence=confidence)
 
 
-def _score(mechanism: Mechanism, query: Statistics, pair: Pair) -> Score:
-    """The log-likelihood ratio of the pair, up to what does not depend on the released value."""
-    if isinstance(mechanism, NoisyStatistics):
-        laws = mechanism.laws(query)
+def _released(
+    mechanism: Mechanism, query: Statistics, dataset: Dataset, noise: NoiseSource, runs: int
+) -> list[Mapping[str, Any]]:
+    return [mechanism.apply(noise, query, dataset) for _ in range(runs)]
 
-        def by_noise(value: Mapping[str, Any]) -> float:
-            return sum(
-                float(np.sum(laws[name].log_density(value[name] - pair.exact[name])))
-                - float(np.sum(laws[name].log_density(value[name] - pair.other[name])))
-                for name in query.names
-            )
 
-        return by_noise
-    family, (table,) = query.family, query.statistics
+def _suspects(query: Statistics) -> list[Pair]:
+    """The furthest of some corner and random pairs, and what the search finds in both norms."""
+    pairs = sorted(neighbouring_pairs(query, limit=60), key=lambda pair: pair.moved, reverse=True)[:6]
+    pairs += [worst_pair(query, measure) for measure in (l1_length, squared_length)]
+    if isinstance(query.schema.unit, Person):
+        pairs.append(worst_pair(query, owned=HOARD * query.schema.unit.max_records))
+    return pairs
+
+
+def _expected_loss(mechanism: NoisyStatistics, pair: Pair) -> float:
+    """How far the pair is apart, measured in noise: distances over scales, or squares over variances."""
+    loss = 0.0
+    for name, law in mechanism.laws(pair.query).items():
+        move = np.ravel(np.asarray(pair.exact[name] - pair.other[name], dtype=float))
+        loss += l1_length(move / law.scale) if isinstance(law, DiscreteLaplace) else squared_length(move / law.sigma)
+    return loss
+
+
+def _noise_score(mechanism: NoisyStatistics, pair: Pair) -> Score:
+    """The log-likelihood ratio of the pair by the exact laws of the noise; sums are Python integers of any size."""
+    laws = mechanism.laws(pair.query)
+
+    def score(values: Values) -> NDArray[np.float64]:
+        ratios = np.zeros(len(values))
+        for name, law in laws.items():
+            released = np.array([np.ravel(value[name]) for value in values], dtype=object)
+            here, there = (released - np.ravel(np.asarray(side[name])) for side in (pair.exact, pair.other))
+            ratios += (law.log_density(here) - law.log_density(there)).sum(axis=1)
+        return np.round(ratios, 9)  # equal ratios stay equal, whatever the order of the sums
+
+    return score
+
+
+def _draw_score(pair: Pair) -> Score:
+    """The log-likelihood ratio of the pair for draws of a Dirichlet parameter, up to constants and the temperature."""
+    family, (table,) = pair.query.family, pair.query.statistics
     assert family is not None
     assert isinstance(table, Counts)
-    full = replace(query, statistics=(replace(table, cell=None),))
-    moved = pair.dataset.source.statistics(full)[table.name] - pair.neighbour.source.statistics(full)[table.name]
+    full = replace(pair.query, statistics=(replace(table, cell=None),))
+    here, there = (side.source.statistics(full)[table.name] for side in (pair.dataset, pair.neighbour))
 
-    def by_draws(value: Mapping[str, Any]) -> float:
-        theta = np.asarray(value[family.parameter], dtype=float)
+    def score(values: Values) -> NDArray[np.float64]:
+        theta = np.array([value[family.parameter] for value in values], dtype=float)
         if family.coordinate is not None:
-            theta = np.column_stack([1 - theta, theta])
-        return float((np.log(np.clip(theta, 1e-300, None)) @ moved).sum())
+            theta = np.stack([1 - theta, theta], axis=-1)
+        return np.asarray((np.log(np.clip(theta, 1e-300, None)) @ (here - there)).sum(axis=1))
 
-    return by_draws
+    return score

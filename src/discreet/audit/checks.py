@@ -10,46 +10,88 @@ import numpy as np
 
 from discreet.accounting import conversions
 from discreet.accounting.filters import FILTERS
-from discreet.audit.neighbours import neighbouring_pairs
+from discreet.audit.moves import l1_length, squared_length
+from discreet.audit.neighbours import worst_pair
 from discreet.audit.planted import check
+from discreet.axes import PRODUCT_BITS
 from discreet.guarantee import ZCDP, BoundedRange, Budget, Composed, GaussianDP, Guarantee, Repeated
 from discreet.mechanisms import NoisyStatistics
 from discreet.models import NaiveBayes
 from discreet.noise import DiscreteGaussian
-from discreet.query import Statistics
-from discreet.schema import Binary, Categorical, Column, Schema
+from discreet.query import Counts, Statistics, Sum
+from discreet.schema import Binary, Bounded, Categorical, Column, Person, Record, Relation, Schema, Unit
 
 __all__: list[str] = []
 
 BUDGET = Budget(1.0, 1e-6)
 
 
-def _query(relation: str = "replace-one") -> Statistics:
-    wards, sexes = Categorical(["A", "B", "C"]), Categorical(["f", "m"])
-    columns: dict[str, Column] = {"ward": wards, "smoker": Binary(), "sex": sexes}
-    if relation == "replace-one":
-        return NaiveBayes("ward", ("smoker", "sex")).query(Schema(columns, n=3))
-    return NaiveBayes("ward", ("smoker", "sex")).query(Schema(columns, relation="add-remove", n_max=3))
+def _query(
+    relation: Relation = "replace-one", unit: Unit | None = None, by: str | None = None, *, exclude: bool = False
+) -> Statistics:
+    missing = "exclude" if exclude else None
+    wards, sexes = Categorical(["A", "B", "C"], missing=missing), Categorical(["f", "m"])
+    columns: dict[str, Column] = {"ward": wards, "smoker": Binary(), "sex": sexes, "site": Categorical(["N", "S"])}
+    n, n_max = (3, None) if relation == "replace-one" else (None, 3)
+    schema = Schema(columns, unit=unit or Record(), relation=relation, n=n, n_max=n_max)
+    return NaiveBayes("ward", ("smoker", "sex"), by=by).query(schema)
+
+
+def _moments(unit: Unit | None = None, by: str | None = None) -> Statistics:
+    """The sum of a column and of its squares, with the number of rows."""
+    columns: dict[str, Column] = {"depth": Bounded(-5, -4), "site": Categorical(["N", "S"])}
+    schema = Schema(columns, unit=unit or Record(), n=3)
+    first = Sum.of(schema, "sum", "depth", bits=PRODUCT_BITS)
+    second = Sum.of(schema, "squares", "depth", "depth", bits=PRODUCT_BITS)
+    return Statistics(schema, (Counts.over(schema, "n"), first, second)).grouped(by)
+
+
+THREE = Person("id", 3)
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A declared L1 sensitivity beside the query it is declared for."""
+    """Declared sensitivities beside the query they are declared for."""
 
     query: Statistics
     l1: Fraction
+    squared_l2: Fraction
+
+
+def _declared(query: Statistics, by: Fraction = Fraction(1)) -> Declared:
+    """What the query declares, divided by a planted factor."""
+    return Declared(query, query.l1 / by, query.squared_l2 / by**2)
 
 
 @check(
     "declared sensitivity bounds every neighbour",
-    subject=lambda: Declared(_query(), Fraction(_query().l1)),
+    subject=lambda: [
+        _declared(query)
+        for query in (
+            _query(),
+            _query("add-remove"),
+            _query(unit=THREE, exclude=True),
+            _query(by="site"),
+            _moments(),
+            _moments(THREE),
+            _moments(by="site"),
+        )
+    ],
     planted={
-        "sensitivity halved": lambda: Declared(_query(), Fraction(_query().l1, 2)),
-        "relation factor 2 dropped": lambda: Declared(_query(), Fraction(_query("add-remove").l1)),
+        "sensitivity halved": lambda: [_declared(_query(), Fraction(2))],
+        "sensitivity of sums halved": lambda: [_declared(_moments(), Fraction(2))],
+        "relation factor 2 dropped": lambda: [replace(_declared(_query()), l1=_query("add-remove").l1)],
+        "records per person forgotten": lambda: [_declared(_query(unit=THREE), Fraction(3))],
+        "records per person forgotten in sums": lambda: [_declared(_moments(THREE), Fraction(3))],
+        "one of two groups forgotten": lambda: [replace(_declared(_moments(by="site")), l1=_moments().move.toggle_l1)],
     },
 )
-def _sensitivity(declared: Declared) -> bool:
-    return all(pair.moved[0] <= declared.l1 for pair in neighbouring_pairs(declared.query))
+def _sensitivity(declared: list[Declared]) -> bool:
+    return all(
+        worst_pair(one.query, l1_length).moved[0] <= one.l1
+        and worst_pair(one.query, squared_length).moved[1] <= one.squared_l2
+        for one in declared
+    )
 
 
 @check(

@@ -1,106 +1,96 @@
-"""Neighbouring tables to attack: corners of the space of tables first, then random ones.
+"""Neighbouring tables to attack: two tables that differ in one privacy unit, with their exact statistics.
 
-A corner is a table whose other rows all agree: there sensitivities and likelihood ratios of count models are attained.
+In a corner table all other rows agree: there sensitivities and likelihood ratios of count models are attained.
 """
 
-import itertools
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.errors import QueryError
-from discreet.query import Counts, Statistics
+from discreet.audit.moves import Measure, Move, Row, candidate_moves, furthest_move, l1_length
+from discreet.audit.replay import distance
+from discreet.query import Statistics
+from discreet.schema import Binary, Categorical, Person
 from discreet.sources import CodedRows, Dataset
+from discreet.sources.coded import NO_NUMBER
 
-__all__ = ["Pair", "neighbouring_pairs", "worst_pair"]
+__all__ = ["Pair", "neighbouring_pairs", "pair_of", "worst_pair"]
 
+# Sums move alike whatever the other rows are, so a few units stand for all others; only draws depend on their number.
+MOST_OTHERS = 100
 
-Cell = tuple[int, ...]
-Triple = tuple[Cell, Cell, Cell]
+Cells = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two tables that differ in one record, replaced or removed as the relation says, with their exact statistics."""
+    """Two tables that differ in one unit, replaced or removed as the relation says, with their exact statistics."""
 
+    query: Statistics
     dataset: Dataset
     neighbour: Dataset
-    exact: dict[str, np.ndarray[Any, Any]]
-    other: dict[str, np.ndarray[Any, Any]]
+    exact: dict[str, NDArray[Any]]
+    other: dict[str, NDArray[Any]]
 
     @property
-    def moved(self) -> tuple[int, int]:
-        """L1 and squared L2 distance of the exact statistics."""
-        moves = [
-            np.ravel(self.exact[name]).astype(object) - np.ravel(self.other[name]).astype(object) for name in self.exact
-        ]
-        return sum(abs(int(m)) for move in moves for m in move), sum(int(m) ** 2 for move in moves for m in move)
+    def moved(self) -> tuple[Fraction, Fraction]:
+        """L1 and squared L2 distance of the exact statistics, in their units: compare `query.l1` and `.squared_l2`."""
+        return distance(self.query, self.exact, self.other)
 
 
-def neighbouring_pairs(query: Statistics, *, limit: int = 200, seed: int = 0) -> list[Pair]:
-    """Corner pairs (all other rows in one cell) and random pairs, at most `limit`, in a reproducible order."""
-    rest = query.largest_total - 1
-    return [_pair(query, np.tile(other, (rest, 1)), one, two) for other, one, two in _triples(query, limit, seed)]
+def neighbouring_pairs(query: Statistics, *, owned: int | None = None, limit: int = 200, seed: int = 0) -> list[Pair]:
+    """Corner pairs and random pairs, at most `limit`, in a reproducible order.
+
+    `owned` is the number of rows of the unit that differs: without it, as many as are used of one unit.
+    """
+    return [_corner(query, move) for move in candidate_moves(query, owned=owned, limit=limit, seed=seed)]
 
 
-def worst_pair(query: Statistics, *, limit: int = 200, seed: int = 0) -> Pair:
-    """The pair whose exact statistics move furthest: the best corner or random one, improved by coordinate ascent."""
-    sizes, rest = _sizes(query), query.largest_total - 1
-    triples = _triples(query, limit, seed)
-    best = max(triples, key=lambda triple: _moved(query, triple))
-    improved = True
-    while improved:  # each round moves strictly further, and there are finitely many distances
-        improved = False
-        for which, position in itertools.product(range(3), range(len(sizes))):
-            for code in range(sizes[position]):
-                candidate = _replaced(best, which, position, code)
-                if _moved(query, candidate) > _moved(query, best):
-                    best, improved = candidate, True
-    return _pair(query, np.tile(best[0], (rest, 1)), best[1], best[2])
+def worst_pair(
+    query: Statistics, measure: Measure = l1_length, *, owned: int | None = None, limit: int = 200, seed: int = 0
+) -> Pair:
+    """The pair whose exact statistics move furthest: the best candidates, improved by coordinate ascent."""
+    return _corner(query, furthest_move(query, measure, owned=owned, limit=limit, seed=seed))
 
 
-def _triples(query: Statistics, limit: int, seed: int) -> list[Triple]:
-    """(cell of all other rows, cell of the row, cell it moves to): all of them where they are few, else random ones."""
-    sizes = _sizes(query)
-    if query.largest_total < 1:
-        raise QueryError(f"audit must have a table of at least one record, got n = {query.largest_total}")
-    rng = np.random.default_rng(seed)
-    cells = list(itertools.product(*(range(size) for size in sizes))) if np.prod(sizes) <= 6 else []
-    triples: list[Triple] = [triple for triple in itertools.product(cells, cells, cells) if triple[1] != triple[2]]
-    while len(triples) < limit:
-        other, one, two = (tuple(int(rng.integers(size)) for size in sizes) for _ in range(3))
-        if one != two:
-            triples.append((other, one, two))
-    return [triples[i] for i in rng.permutation(len(triples))[:limit]]
+def pair_of(query: Statistics, others: Cells, old: Cells, new: Cells) -> Pair:
+    """The tables in which a unit owns the rows `old`, or `new`; every row of `others` belongs to a unit of its own.
+
+    Rows are cells in the order of the query's columns: level codes, grid steps, and what excludes a row.
+    """
+    first, second = (_table(query, others, owned) for owned in (old, new))
+    return Pair(query, first, second, first.source.statistics(query), second.source.statistics(query))
 
 
-def _replaced(triple: Triple, which: int, position: int, code: int) -> Triple:
-    cells = [list(cell) for cell in triple]
-    cells[which][position] = code
-    other, one, two = (tuple(cell) for cell in cells)
-    return other, one, two
+def _corner(query: Statistics, move: Move) -> Pair:
+    units = query.largest_total // query.schema.unit.max_records
+    counted = query.family is not None and not isinstance(query.schema.unit, Person)
+    others = units - 1 if counted else min(units - 1, MOST_OTHERS)
+    new = _copies(move.new, move.left)
+    if move.left == 0 and query.schema.relation == "replace-one":  # the unit is still there, but its row is excluded
+        new = _copies(_excluded(query, move.new), 1)
+    return pair_of(query, _copies(move.others, others), _copies(move.old, move.owned), new)
 
 
-def _moved(query: Statistics, triple: Triple) -> tuple[int, int]:
-    return _pair(query, np.empty((0, len(triple[0])), dtype=np.int64), triple[1], triple[2]).moved
+def _excluded(query: Statistics, row: Row) -> Row:
+    """The row with bad cells wherever they exclude it."""
+    declared = [query.schema.column(name) for name in query.columns]
+    bad = [-1 if isinstance(column, Binary | Categorical) else NO_NUMBER for column in declared]
+    return tuple(
+        code if column.missing != "exclude" else none for code, column, none in zip(row, declared, bad, strict=True)
+    )
 
 
-def _sizes(query: Statistics) -> list[int]:
-    sizes: dict[str, int] = {}
-    for statistic in query.statistics:
-        if not isinstance(statistic, Counts):
-            raise QueryError("audit must have a query of counts, got a sum")
-        sizes.update(zip(statistic.columns, statistic.grid, strict=True))
-    return [sizes[name] for name in query.columns]
+def _copies(row: Row, times: int) -> Cells:
+    return np.tile(np.array(row, dtype=np.int64), (times, 1))
 
 
-def _pair(query: Statistics, rest: np.ndarray[Any, Any], one: tuple[int, ...], two: tuple[int, ...]) -> Pair:
-    replaced = np.vstack([rest, [two]]) if query.schema.relation == "replace-one" else rest  # else: the row is removed
-    first, second = _table(query, np.vstack([rest, [one]])), _table(query, replaced)
-    return Pair(first, second, first.source.statistics(query), second.source.statistics(query))
-
-
-def _table(query: Statistics, codes: np.ndarray[Any, Any]) -> Dataset:
-    columns = {name: codes[:, position] for position, name in enumerate(query.columns)}
-    return Dataset("audit", query.schema, CodedRows(columns))
+def _table(query: Statistics, others: Cells, owned: Cells) -> Dataset:
+    cells = np.vstack([others, owned])
+    columns = {name: cells[:, position] for position, name in enumerate(query.columns)}
+    persons = np.append(np.arange(1, len(others) + 1), np.zeros(len(owned), dtype=np.int64))
+    source = CodedRows(columns, persons) if isinstance(query.schema.unit, Person) else CodedRows(columns)
+    return Dataset("audit", query.schema, source)

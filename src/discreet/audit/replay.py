@@ -5,6 +5,7 @@ declared too small, or a bad cell that changes another row, shows at once and wi
 """
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,15 @@ def replay(
     )
 
 
-def distance(value: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[int, int]:
-    """L1 and squared L2 distance of two released values, in exact integers."""
-    pairs = [
-        (int(a), int(b))
-        for name in value
-        for a, b in zip(np.ravel(value[name]).tolist(), np.ravel(other[name]).tolist(), strict=True)
+def distance(query: Statistics, value: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[Fraction, Fraction]:
+    """L1 and squared L2 distance of two values, every statistic in its own unit, in exact rationals."""
+    moves = [
+        Fraction(int(a) - int(b), statistic.unit)
+        for statistic in query.statistics
+        for a, b in zip(_listed(value[statistic.name]), _listed(other[statistic.name]), strict=True)
     ]
-    return sum(abs(a - b) for a, b in pairs), sum((a - b) ** 2 for a, b in pairs)
+    return sum(map(abs, moves), Fraction(0)), sum((move**2 for move in moves), Fraction(0))
+
+
+def _listed(values: Any) -> list[Any]:
+    return list(np.ravel(values).tolist())

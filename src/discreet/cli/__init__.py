@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import typer
 from typer.main import get_command
 
-from discreet.cli import calibrate, demo, init, ledger, plan, posterior, release, terminal
+from discreet.cli import calibrate, compare, demo, init, ledger, plan, posterior, release, terminal
 
 __all__ = ["app", "main"]
 
@@ -17,6 +17,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 app.command()(demo.demo)
 app.command()(init.init)
 app.command()(plan.plan)
+app.command()(compare.compare)
 app.command()(release.release)
 app.command()(posterior.posterior)
 app.add_typer(ledger.app, name="ledger")

@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -79,19 +80,19 @@ def _demo(folder: Path, screen: "Console") -> dict[str, Any]:
 
 def _plan(study: "Study", screen: "Console") -> dict[str, Any]:
     """What to expect, before any row is read."""
-    from discreet import pipeline
+    from discreet import planning
 
     screen.print("2  Plan: what to expect, before any row is read", style="bold")
     table = terminal.table(["release", "model", "mechanism"], ["noise sd", "90% width", "rms error"])
     plans = {}
     cells = sum(request.model.query(study.schema).cells for request in study.releases)
     for request in terminal.progress(study.releases, "planning", steps=RUNS * cells):
-        plan = pipeline.plan(request.model, request.mechanism, schema=study.schema, runs=RUNS)
+        plan = planning.plan(request.model, request.mechanism, schema=study.schema, runs=RUNS)
         plans[request.name] = plan.to_json()
         noise = f"{max(plan.noise.values()):.1f}" if plan.noise else "-"
-        width = "-" if plan.width is None else f"{plan.width:.4f}"
+        width = "-" if plan.width is None else f"{fmean(plan.width.values()):.4f}"
         kinds = (type(request.model).__name__, type(request.mechanism).__name__)
-        table.add_row(request.name, *kinds, noise, width, f"{plan.error:.4f}")
+        table.add_row(request.name, *kinds, noise, width, f"{fmean(plan.error.values()):.4f}")
     screen.print(table)
     screen.print()
     return plans

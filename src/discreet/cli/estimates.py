@@ -1,4 +1,4 @@
-"""Posteriors as rows to print: one for every probability, called by what it is the probability of."""
+"""Posteriors as rows to print: one for every parameter; a probability is called by what it is the probability of."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,8 @@ class Estimate:
 
 def estimates(query: "Statistics", posterior: "Posterior", level: float) -> list[Estimate]:
     """Mean and interval of every parameter, in the order of the declared levels."""
-    names, means = labels(query), _flat(posterior.mean())
+    names, means = labels(query) or [*posterior.summary()], _flat(posterior.mean())
+    names = names[: len(means)]  # a summary may say more than the parameters, e.g. of the population of groups
     try:
         bounds = posterior.interval(level)
     except QueryError:
@@ -47,15 +48,19 @@ def estimates(query: "Statistics", posterior: "Posterior", level: float) -> list
 
 
 def labels(query: "Statistics") -> list[str]:
-    """What every parameter is the probability of."""
+    """What every parameter is the probability of; nothing where parameters are not all such probabilities."""
     from discreet.query import Counts
 
     tables = [table for table in query.statistics if isinstance(table, Counts)]
+    if query.by is not None or len(tables) < len(query.statistics):
+        return []
     if query.family is not None:
         (column,), (levels,) = tables[0].columns, tables[0].levels
         kept = levels if query.family.coordinate is None else (levels[query.family.coordinate],)
         return [f"P({column} = {level})" for level in kept]
     target, classes = tables[0].columns[0], tables[0].levels[0]
+    if any(len(table.columns) != 2 or table.columns[0] != target for table in tables):
+        return []
     names = [f"P({target} = {each})" for each in classes]
     for table in tables:
         feature, levels = table.columns[1], table.levels[1]
@@ -65,12 +70,13 @@ def labels(query: "Statistics") -> list[str]:
 
 def _side(bounds: Any, side: int) -> Any:
     """The lower or the upper ends of intervals."""
-    return {name: pair[side] for name, pair in bounds.items()} if isinstance(bounds, dict) else bounds[side]
+    return {name: _side(pair, side) for name, pair in bounds.items()} if isinstance(bounds, dict) else bounds[side]
 
 
 def _flat(answer: Any) -> list[float]:
-    """The numbers of a float, an array, or of arrays by name, in order."""
+    """The numbers of a float, an array, or of such by name, in order."""
     import numpy as np
 
-    parts = answer.values() if isinstance(answer, dict) else [answer]
-    return [float(number) for part in parts for number in np.ravel(part)]
+    if isinstance(answer, dict):
+        return [number for part in answer.values() for number in _flat(part)]
+    return [float(number) for number in np.ravel(answer)]

@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,6 +19,9 @@ def posterior(
         bool, typer.Option("--plug-in", help="Pretend that the noisy statistics are exact: over-confident.")
     ] = False,
     prior: Annotated[str | None, typer.Option(help="Another public prior, e.g. 2,5, at no cost.")] = None,
+    pooling: Annotated[
+        str | None, typer.Option(help='"partial": groups come from one population and learn from each other.')
+    ] = None,
     level: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.9,
     as_json: terminal.AsJson = False,
 ) -> None:
@@ -30,6 +33,7 @@ def posterior(
     Example:
       discreet posterior smoking.release.json
       discreet posterior smoking.release.json --prior 2,5 --level 0.95 --json
+      discreet posterior wards.release.json --pooling partial
     """  # noqa: D301
     from discreet.mechanisms import PosteriorSample
     from discreet.release import load
@@ -37,7 +41,10 @@ def posterior(
     if not 0 < level < 1:
         raise QueryError(f"Posterior.interval level must be a number above 0 and below 1, got {level!r}")
     release = load(file)
-    read = release.posterior("plug-in" if plug_in else "noise-aware", prior=_prior(prior))
+    if pooling not in (None, "partial"):
+        raise QueryError(f'Release.posterior pooling must be "partial", got {pooling!r}')
+    chosen: Literal["partial"] | None = None if pooling is None else "partial"
+    read = release.posterior("plug-in" if plug_in else "noise-aware", prior=_prior(prior), pooling=chosen)
     rows = estimates(release.query, read, level)
     drawn = isinstance(release.mechanism, PosteriorSample)
     kind = "draws" if drawn else "plug-in" if plug_in else "noise-aware"

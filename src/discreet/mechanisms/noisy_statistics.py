@@ -21,11 +21,13 @@ from discreet.guarantee import ZCDP, Basis, Guarantee, PureDP
 from discreet.guarantee.basis import positive
 from discreet.mechanisms.base import check_label
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
-from discreet.query import Statistic, Statistics, Sum
+from discreet.query import RowMove, Statistics, Sum
 from discreet.randomness import NoiseSource
 from discreet.sources import Dataset
 
 __all__ = ["NoisyStatistics"]
+
+PROOF = "in units of the statistics (noisy_statistics.md"
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,13 @@ class NoisyStatistics:
         schema = query.schema
         if self._rho() is None:
             assert self.epsilon is not None
-            theorem = f"discrete Laplace noise, integers of L1 sensitivity {query.l1} (noisy_statistics.md, Theorem 1)"
+            theorem = f"discrete Laplace noise, integers of L1 sensitivity {query.l1} {PROOF}, Theorem 1)"
             sampler = "OpenDP discrete Laplace in exact arithmetic"
             return PureDP(self.epsilon, Basis(schema.relation, str(schema.unit), theorem, sampler))
         rho = self._rho()
         assert rho is not None
         squared = query.squared_l2
-        theorem = f"discrete Gaussian noise, squared L2 sensitivity {squared} (noisy_statistics.md, Theorem 2)"
+        theorem = f"discrete Gaussian noise, squared L2 sensitivity {squared} {PROOF}, Theorem 2)"
         sampler = "OpenDP discrete Gaussian in exact arithmetic"
         return ZCDP(rho, Basis(schema.relation, str(schema.unit), theorem, sampler))
 
@@ -89,21 +91,12 @@ class NoisyStatistics:
         rho = self._rho()
         if rho is None:
             assert self.epsilon is not None
-            shares = self._shares(query, lambda statistic: statistic.l1(query.schema))
-            total = rational(self.epsilon)
-            return {
-                statistic.name: DiscreteLaplace(
-                    round_up(Fraction(statistic.l1(query.schema)) / (total * shares[statistic.name]))
-                )
-                for statistic in query.statistics
-            }
-        shares = self._shares(query, lambda statistic: statistic.squared_l2(query.schema))
-        return {
-            statistic.name: DiscreteGaussian(
-                root_up(Fraction(statistic.squared_l2(query.schema)) / (2 * rational(rho) * shares[statistic.name]))
-            )
-            for statistic in query.statistics
-        }
+            ratios = self._ratios(query, query.l1, query.unit_l1)
+            budget = rational(self.epsilon)
+            return {s.name: DiscreteLaplace(round_up(s.unit * ratios[s.name] / budget)) for s in query.statistics}
+        ratios = self._ratios(query, query.squared_l2, query.unit_squared)
+        budget = 2 * rational(rho)
+        return {s.name: DiscreteGaussian(root_up(s.unit**2 * ratios[s.name] / budget)) for s in query.statistics}
 
     def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
         """The declared shape of every statistic."""
@@ -127,14 +120,14 @@ class NoisyStatistics:
             return zcdp_rho(self.epsilon, self.delta)
         return self.rho
 
-    def _shares(self, query: Statistics, weight: Callable[[Statistic], int]) -> dict[str, Fraction]:
-        """Budget shares that sum to one: declared, or proportional to the sensitivities (one common noise scale)."""
+    def _ratios(self, query: Statistics, joint: Fraction, unit: Callable[[RowMove], Fraction]) -> dict[str, Fraction]:
+        """Sensitivity over budget share: the joint one for all statistics, or each its own over its declared share."""
         if self.split is None:
-            weights = {statistic.name: Fraction(weight(statistic)) for statistic in query.statistics}
-        else:
-            if set(self.split) != set(query.names):
-                raise GuaranteeError(
-                    f"NoisyStatistics.split must name exactly {sorted(query.names)}, got {sorted(self.split)}"
-                )
-            weights = {name: rational(share) for name, share in self.split.items()}
-        return {name: value / sum(weights.values()) for name, value in weights.items()}
+            return dict.fromkeys(query.names, joint)
+        if set(self.split) != set(query.names):
+            raise GuaranteeError(
+                f"NoisyStatistics.split must name exactly {sorted(query.names)}, got {sorted(self.split)}"
+            )
+        shares = {name: rational(share) for name, share in self.split.items()}
+        whole = sum(shares.values())
+        return {s.name: unit(s.move) * whole / shares[s.name] for s in query.statistics}

@@ -19,6 +19,7 @@ from discreet.guarantee.basis import positive
 from discreet.mechanisms.base import check_label
 from discreet.query import Counts, Dirichlet, Statistics
 from discreet.randomness import NoiseSource
+from discreet.schema import Record
 from discreet.sources import Dataset
 
 __all__ = ["PosteriorSample"]
@@ -63,8 +64,11 @@ class PosteriorSample:
     def guarantee(self, query: Statistics) -> Guarantee:
         """BoundedRange(2C / T) per draw: epsilon, or the smaller 2C when the posterior is private enough untempered."""
         schema, family = query.schema, _family(query)
-        if schema.relation != "replace-one":
-            raise QueryError(f"PosteriorSample must have relation 'replace-one', got {schema.relation!r}")
+        if schema.relation != "replace-one" or not isinstance(schema.unit, Record):
+            got = f"{schema.relation} of a {schema.unit}"
+            raise QueryError(f"PosteriorSample must have records that are replaced (replace-one), got {got}")
+        if query.by is not None:
+            raise QueryError(f"PosteriorSample must have a model without groups, got by={query.by!r}")
         if not np.all(self._prior_part(query) > 0):
             raise QueryError("PosteriorSample must have a prior that is not negligible beside 1, got one that vanishes")
         loss = min(self.epsilon, 2.0 * self._log_ratio(query) * (1 + 1e-14))

@@ -1,14 +1,47 @@
 """Prior and likelihood on declared columns: one family per file, one line in the registry."""
 
-from discreet.models.base import Model
+from typing import Any
+
+from discreet.models.base import Model, Poolable
+from discreet.models.bayesian_network import BayesianNetwork
 from discreet.models.beta_bernoulli import BetaBernoulli
 from discreet.models.dirichlet_categorical import DirichletCategorical
+from discreet.models.gamma_exponential import GammaExponential
+from discreet.models.gamma_poisson import GammaPoisson
+from discreet.models.linear_regression import LinearRegression
+from discreet.models.multivariate_normal import MultivariateNormal
 from discreet.models.naive_bayes import NaiveBayes
+from discreet.models.normal import Normal
+from discreet.models.normal_mean import NormalMean
+from discreet.models.statistical_query import StatisticalQuery
 
-__all__ = ["MODELS", "BetaBernoulli", "DirichletCategorical", "Model", "NaiveBayes"]
+__all__ = [
+    "MODELS",
+    "BayesianNetwork",
+    "BetaBernoulli",
+    "DirichletCategorical",
+    "GammaExponential",
+    "GammaPoisson",
+    "LinearRegression",
+    "Model",
+    "MultivariateNormal",
+    "NaiveBayes",
+    "Normal",
+    "NormalMean",
+    "Poolable",
+    "StatisticalQuery",
+]
 
-MODELS: dict[str, type[BetaBernoulli] | type[DirichletCategorical] | type[NaiveBayes]] = {
+MODELS: dict[str, type[Any]] = {
+    "BayesianNetwork": BayesianNetwork,
     "BetaBernoulli": BetaBernoulli,
     "DirichletCategorical": DirichletCategorical,
+    "GammaExponential": GammaExponential,
+    "GammaPoisson": GammaPoisson,
+    "LinearRegression": LinearRegression,
+    "MultivariateNormal": MultivariateNormal,
     "NaiveBayes": NaiveBayes,
+    "Normal": Normal,
+    "NormalMean": NormalMean,
+    "StatisticalQuery": StatisticalQuery,
 }

@@ -1,25 +1,43 @@
 """What a model is: a prior and a likelihood on declared columns, and the posterior its released statistics lead to."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from discreet.errors import QueryError
 from discreet.guarantee.basis import positive
 from discreet.noise import NoiseLaw
-from discreet.posterior import Posterior
+from discreet.posterior import Likelihood, Posterior, Scalar
 from discreet.query import Statistics
 from discreet.schema import Schema
+from discreet.sources import Dataset
 
-__all__ = ["Model", "Simulated", "Value", "checked_prior", "dirichlet_prior"]
+__all__ = [
+    "Model",
+    "Poolable",
+    "Simulated",
+    "Value",
+    "checked_prior",
+    "column_names",
+    "dirichlet_prior",
+    "number",
+    "public_statistics",
+]
 
 Value = Mapping[str, Any]
 Simulated = tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]
 
 
 class Model(Protocol):
-    """The socket between a schema and a posterior. Every method is a pure function of public values."""
+    """The socket between a schema and a posterior. Every method is a pure function of public values.
+
+    With `by`, statistics have the groups on their first axis; posteriors and simulations are about one group.
+    """
+
+    @property
+    def by(self) -> str | None:
+        """The column whose every level gets its own posterior."""
 
     def query(self, schema: Schema) -> Statistics:
         """What the model asks of the rows, with its sensitivities."""
@@ -30,11 +48,25 @@ class Model(Protocol):
     def plug_in(self, query: Statistics, value: Value) -> Posterior:
         """Foulds's posterior: project the noisy statistics and pretend they are exact. Over-confident."""
 
+    def updated(self, public: Dataset) -> Self:
+        """The same model with its prior strengthened by the records of a public dataset, which cost nothing."""
+
     def implied_schema(self) -> Schema | None:
         """The columns as far as the model itself says what they are; None where levels must be declared."""
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Parameters drawn from the prior, and n coded rows drawn given them."""
+
+
+@runtime_checkable
+class Poolable(Protocol):
+    """A model of one parameter, whose groups can be taken as draws from one population."""
+
+    def population(self, schema: Schema) -> Scalar:
+        """The parameter on the scale on which groups are normal, and what the prior says of it there."""
+
+    def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
+        """Log-probability of one group's release, up to a constant, as a function of the parameter."""
 
 
 def checked_prior(field: str, prior: Any) -> float | tuple[float, ...]:
@@ -50,3 +82,26 @@ def dirichlet_prior(field: str, prior: float | tuple[float, ...], cells: int) ->
     if len(values) != cells:
         raise QueryError(f"{field} must be one number or one per level ({cells}), got {len(values)}")
     return tuple(positive(field, value, error=QueryError) for value in values)
+
+
+def number(field: str, value: Any) -> float:
+    """A finite number."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not np.isfinite(value):
+        raise QueryError(f"{field} must be a finite number, got {value!r}")
+    return float(value)
+
+
+def column_names(field: str, columns: Any) -> tuple[str, ...]:
+    """At least one name, each once."""
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    if not names or len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
+        raise QueryError(f"{field} must be the names of different columns, got {list(names)!r}")
+    return names
+
+
+def public_statistics(model: Model, public: Dataset) -> tuple[Statistics, dict[str, Any]]:
+    """The exact answers of a dataset that anybody may see: nothing protects its records here."""
+    if not isinstance(public, Dataset):
+        raise QueryError(f"updated must get a public dataset, as dc.open returns it, got a {type(public).__name__}")
+    query = model.query(public.schema)
+    return query, public.source.statistics(query)

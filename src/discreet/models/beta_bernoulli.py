@@ -5,18 +5,36 @@ add-remove) both counts are released, and the posterior averages over the total 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.models.base import Simulated, Value, dirichlet_prior
+from discreet.models.base import Simulated, Value, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
-from discreet.posterior import BetaMixture, beta_from_count, beta_from_two_counts
+from discreet.posterior import (
+    BetaMixture,
+    Likelihood,
+    Scalar,
+    beta_from_count,
+    beta_from_two_counts,
+    two_count_likelihood,
+)
 from discreet.query import Counts, Dirichlet, Statistics
 from discreet.schema import Binary, Schema
+from discreet.sources import Dataset
 
 __all__ = ["BetaBernoulli"]
+
+
+@dataclass(frozen=True)
+class BernoulliRecord:
+    """New codes 0 and 1, given their probability."""
+
+    def draw(self, theta: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """One code for every probability."""
+        return (rng.random(theta.shape) < theta).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -25,6 +43,7 @@ class BetaBernoulli:
 
     column: str
     prior: tuple[float, float] = (1.0, 1.0)
+    by: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.prior, tuple | list) or len(self.prior) != 2:
@@ -40,8 +59,8 @@ class BetaBernoulli:
         a, b = self.prior
         family = Dirichlet("probability", (b, a), coordinate=1)
         both = Statistics(schema, (Counts.over(schema, "counts", self.column),), family)
-        if both.total is None:
-            return both
+        if self.by is not None or both.total is None:
+            return both.grouped(self.by)
         return Statistics(schema, (Counts.over(schema, "ones", self.column, cell=(1,)),), family)
 
     def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> BetaMixture:
@@ -49,7 +68,7 @@ class BetaBernoulli:
         if "counts" not in value:
             return beta_from_count(float(value["ones"]), query.largest_total, self.prior, laws["ones"])
         zeros, ones = (float(count) for count in np.asarray(value["counts"]))
-        return beta_from_two_counts(zeros, ones, query.total, query.largest_total, self.prior, laws["counts"])
+        return beta_from_two_counts(zeros, ones, query.sizes, self.prior, laws["counts"])
 
     def plug_in(self, query: Statistics, value: Value) -> BetaMixture:
         """Clip the noisy counts to what is possible and update the prior with them."""
@@ -60,6 +79,26 @@ class BetaBernoulli:
             zeros = query.largest_total - ones
         a, b = self.prior
         return BetaMixture(np.array([ones + a]), np.array([zeros + b]), np.zeros(1), np.nan)
+
+    def updated(self, public: Dataset) -> "BetaBernoulli":
+        """The same model with the ones and zeros of a public dataset added to its prior."""
+        query, value = public_statistics(replace(self, by=None), public)
+        ones = float(value["ones"] if "ones" in value else value["counts"][1])
+        zeros = query.largest_total - ones if "ones" in value else float(value["counts"][0])
+        return replace(self, prior=(self.prior[0] + ones, self.prior[1] + zeros))
+
+    def population(self, schema: Schema) -> Scalar:  # noqa: ARG002 - the signature all models share
+        """The probability, on the logit scale when groups are pooled."""
+        from scipy.special import digamma, polygamma
+
+        a, b = self.prior
+        sd = float(np.sqrt(polygamma(1, a) + polygamma(1, b)))
+        return Scalar("probability", "logit", float(digamma(a) - digamma(b)), sd, record=BernoulliRecord())
+
+    def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
+        """What the two noisy counts of a group say of its probability."""
+        zeros, ones = (float(count) for count in np.asarray(value["counts"]))
+        return two_count_likelihood(zeros, ones, query.sizes, laws["counts"])
 
     def implied_schema(self) -> Schema:
         """One binary column."""

@@ -1,16 +1,17 @@
 """A categorical column: x ~ Categorical(theta), theta ~ Dirichlet(alpha)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.models.base import Simulated, Value, checked_prior, dirichlet_prior
+from discreet.models.base import Simulated, Value, checked_prior, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
 from discreet.posterior import DirichletLattice, DirichletPosterior, dirichlet_from_counts
 from discreet.query import Counts, Dirichlet, Statistics
 from discreet.schema import Binary, Categorical, Schema
+from discreet.sources import Dataset
 
 __all__ = ["DirichletCategorical"]
 
@@ -21,6 +22,7 @@ class DirichletCategorical:
 
     column: str
     prior: float | tuple[float, ...] = 1.0
+    by: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", checked_prior("DirichletCategorical.prior", self.prior))
@@ -29,19 +31,26 @@ class DirichletCategorical:
         """The counts of all levels, jointly (L1 = 2 and L2 = √2 under replace-one)."""
         levels = self._levels(schema)
         prior = dirichlet_prior("DirichletCategorical.prior", self.prior, len(levels))
-        return Statistics(schema, (Counts.over(schema, "counts", self.column),), Dirichlet("probabilities", prior))
+        counts = Counts.over(schema, "counts", self.column)
+        return Statistics(schema, (counts,), Dirichlet("probabilities", prior)).grouped(self.by)
 
     def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> DirichletLattice:
         """The exact posterior over the lattice of true counts."""
         counts = np.asarray(value["counts"], dtype=float)
         prior = np.asarray(self._prior(query))
         levels = self._levels(query.schema)
-        return dirichlet_from_counts(counts, query.total, query.largest_total, prior, laws["counts"], levels)
+        return dirichlet_from_counts(counts, query.sizes, prior, laws["counts"], levels)
 
     def plug_in(self, query: Statistics, value: Value) -> DirichletPosterior:
         """Clip the noisy counts at zero and update the prior with them."""
         counts = np.maximum(np.asarray(value["counts"], dtype=float), 0.0)
         return DirichletPosterior(counts + np.asarray(self._prior(query)), self._levels(query.schema))
+
+    def updated(self, public: Dataset) -> "DirichletCategorical":
+        """The same model with the counts of a public dataset added to its prior."""
+        query, value = public_statistics(replace(self, by=None), public)
+        counts = np.asarray(value["counts"], dtype=float)
+        return replace(self, prior=tuple((counts + np.asarray(self._prior(query))).tolist()))
 
     def implied_schema(self) -> Schema | None:
         """As many levels as the prior has numbers; one number for all says nothing about the levels."""

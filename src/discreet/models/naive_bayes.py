@@ -6,18 +6,20 @@ posterior uses that.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.guarantee.basis import positive
-from discreet.models.base import Simulated, Value, checked_prior, dirichlet_prior
+from discreet.models.base import Simulated, Value, checked_prior, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
 from discreet.posterior import NaiveBayesPlugIn, NaiveBayesPosterior, naive_bayes_from_tables, plug_in_from_tables
 from discreet.query import Counts, Statistics
 from discreet.schema import Binary, Categorical, Schema
+from discreet.sources import Dataset
 
 __all__ = ["NaiveBayes"]
 
@@ -41,7 +43,8 @@ class NaiveBayes:
     target: str
     features: tuple[str, ...]
     prior: float | tuple[float, ...] = 1.0
-    feature_prior: float = 1.0
+    feature_prior: float | Mapping[str, tuple[tuple[float, ...], ...]] = 1.0
+    by: str | None = None
 
     def __post_init__(self) -> None:
         features = (self.features,) if isinstance(self.features, str) else tuple(self.features)
@@ -53,22 +56,22 @@ class NaiveBayes:
             raise QueryError('NaiveBayes.features must not be named "class", got a column of that name')
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "prior", checked_prior("NaiveBayes.prior", self.prior))
-        object.__setattr__(
-            self, "feature_prior", positive("NaiveBayes.feature_prior", self.feature_prior, error=QueryError)
-        )
+        object.__setattr__(self, "feature_prior", self._checked(self.feature_prior))
+
+    def __hash__(self) -> int:
+        return hash((self.target, self.features, self.prior, self.by))
 
     def query(self, schema: Schema) -> Statistics:
         """All tables class × feature, released together."""
         dirichlet_prior("NaiveBayes.prior", self.prior, len(self._levels(schema, self.target)))
         tables = tuple(Counts.over(schema, feature, self.target, feature) for feature in self.features)
-        return Statistics(schema, tables)
+        return Statistics(schema, tables).grouped(self.by)
 
     def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> NaiveBayesPosterior:
         """Exact independent draws: the tables are independent given the class counts, which form a lattice."""
         return naive_bayes_from_tables(
             tables={name: np.asarray(value[name], dtype=float) for name in self.features},
-            n=query.total,
-            n_max=query.largest_total,
+            sizes=query.sizes,
             laws={name: laws[name] for name in self.features},
             **self._facts(query.schema),
         )
@@ -77,6 +80,19 @@ class NaiveBayes:
         """Clip the noisy tables at zero and update the priors with them; class counts are averaged over the tables."""
         tables = {name: np.asarray(value[name], dtype=float) for name in self.features}
         return plug_in_from_tables(tables=tables, **self._facts(query.schema))
+
+    def updated(self, public: Dataset) -> "NaiveBayes":
+        """The same model with the tables of a public dataset added to its priors."""
+        query, value = public_statistics(replace(self, by=None), public)
+        facts = self._facts(query.schema)
+        tables = {name: np.asarray(value[name], dtype=float) for name in self.features}
+        classes = facts["class_prior"] + tables[self.features[0]].sum(axis=1)
+        rows = {name: facts["feature_priors"][name] + table for name, table in tables.items()}
+        return replace(
+            self,
+            prior=tuple(classes.tolist()),
+            feature_prior={name: tuple(map(tuple, table.tolist())) for name, table in rows.items()},
+        )
 
     def implied_schema(self) -> None:
         """Nothing: the levels of class and features must be declared."""
@@ -91,7 +107,7 @@ class NaiveBayes:
         rows = {self.target: labels}
         for name in self.features:
             cells = len(facts["feature_levels"][name])
-            theta = rng.dirichlet(facts["feature_priors"][name], size=classes.size)
+            theta = np.array([rng.dirichlet(row) for row in facts["feature_priors"][name]])
             truth[name] = theta
             # inverse CDF row by row: the first level whose cumulative probability passes a uniform
             rows[name] = np.minimum((rng.random((n, 1)) > theta.cumsum(1)[labels]).sum(1), cells - 1)
@@ -103,9 +119,33 @@ class NaiveBayes:
         features = {name: self._levels(schema, name) for name in self.features}
         return {
             "class_prior": np.asarray(dirichlet_prior("NaiveBayes.prior", self.prior, len(classes))),
-            "feature_priors": {name: np.full(len(levels), self.feature_prior) for name, levels in features.items()},
+            "feature_priors": {
+                name: self._rows(name, (len(classes), len(levels))) for name, levels in features.items()
+            },
             "class_levels": classes,
             "feature_levels": features,
+        }
+
+    def _rows(self, name: str, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """The concentrations of one feature, (classes, levels)."""
+        if not isinstance(self.feature_prior, Mapping):
+            return np.full(shape, self.feature_prior)
+        rows = np.asarray(self.feature_prior[name], dtype=float)
+        if rows.shape != shape:
+            raise QueryError(f"NaiveBayes.feature_prior[{name!r}] must be a table {shape}, got {rows.shape}")
+        return rows
+
+    def _checked(self, prior: Any) -> Any:
+        """One number for all levels, or a table (classes, levels) for every feature."""
+        if not isinstance(prior, Mapping):
+            return positive("NaiveBayes.feature_prior", prior, error=QueryError)
+        if set(prior) != set(self.features):
+            raise QueryError(f"NaiveBayes.feature_prior must name exactly the features, got {sorted(prior)}")
+        return {
+            name: tuple(
+                tuple(positive("NaiveBayes.feature_prior", x, error=QueryError) for x in row) for row in prior[name]
+            )
+            for name in self.features
         }
 
     def _levels(self, schema: Schema, name: str) -> tuple[str, ...]:

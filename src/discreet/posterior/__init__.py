@@ -2,22 +2,41 @@
 
 from discreet.posterior.base import Posterior
 from discreet.posterior.beta import BetaMixture, beta_from_count, beta_from_two_counts
+from discreet.posterior.chains import ChainsPosterior
+from discreet.posterior.curve import CurvePosterior, curve_posterior
 from discreet.posterior.dirichlet import DirichletLattice, DirichletPosterior, dirichlet_from_counts
 from discreet.posterior.draws import Draws
+from discreet.posterior.groups import GroupedPosterior
+from discreet.posterior.link import Link
 from discreet.posterior.naive_bayes import NaiveBayesPosterior, naive_bayes_from_tables
 from discreet.posterior.naive_bayes_plug_in import NaiveBayesPlugIn, plug_in_from_tables
+from discreet.posterior.network import NetworkRecords, network_from_tables
+from discreet.posterior.pooled import Likelihood, PooledPosterior, Scalar, pooled_posterior
+from discreet.posterior.two_counts import two_count_likelihood
 
 __all__ = [
     "BetaMixture",
+    "ChainsPosterior",
+    "CurvePosterior",
     "DirichletLattice",
     "DirichletPosterior",
     "Draws",
+    "GroupedPosterior",
+    "Likelihood",
+    "Link",
     "NaiveBayesPlugIn",
     "NaiveBayesPosterior",
+    "NetworkRecords",
+    "PooledPosterior",
     "Posterior",
+    "Scalar",
     "beta_from_count",
     "beta_from_two_counts",
+    "curve_posterior",
     "dirichlet_from_counts",
     "naive_bayes_from_tables",
+    "network_from_tables",
     "plug_in_from_tables",
+    "pooled_posterior",
+    "two_count_likelihood",
 ]

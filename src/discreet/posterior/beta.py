@@ -22,6 +22,7 @@ from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_or
 from discreet.samplers.cells import NEGLIGIBLE, NoisyCells, Polya, plausible
 from discreet.samplers.gamma import log_polya
 from discreet.samplers.lattice import Lattice, Total, log_arrangements
+from discreet.sizes import Sizes
 
 __all__ = ["BetaMixture", "beta_from_count", "beta_from_two_counts"]
 
@@ -130,13 +131,14 @@ def beta_from_count(y: float, n: int, prior: tuple[float, float], law: NoiseLaw)
 
 
 def beta_from_two_counts(
-    y_zero: float, y_one: float, n: int | None, n_max: int, prior: tuple[float, float], law: NoiseLaw
+    y_zero: float, y_one: float, sizes: Sizes, prior: tuple[float, float], law: NoiseLaw
 ) -> BetaMixture:
-    """Posterior given noisy counts of zeros and of ones.
+    """Posterior given noisy counts of zeros and of ones; `sizes` is what is known of their total n.
 
-    With n public the pair is (n - k, k). With n private (None) it is uniform on 0..n_max and the mixture runs over
-    all pairs that matter; above eight million of them, over 100,000 exact draws of the pair from a fixed public seed.
+    With n public the pair is (n - k, k). With n private the mixture runs over all pairs that matter; above eight
+    million of them, over 100,000 exact draws of the pair from a fixed public seed.
     """
+    n, n_max = (sizes.highest if sizes.lowest == sizes.highest else None), sizes.highest
     check_released("beta_from_two_counts.y_zero", y_zero)
     check_released("beta_from_two_counts.y_one", y_one)
     y_zero, y_one = (float(y) for y in plausible([y_zero, y_one], law, n_max if n is None else n))
@@ -146,7 +148,7 @@ def beta_from_two_counts(
         )
     alphas = np.array([prior[1], prior[0]], dtype=float)
     cells = NoisyCells(np.array([y_zero, y_one], dtype=float), law, Polya(alphas), n_max)
-    lattice = Lattice.build(cells, Total(0, n_max, float(alphas.sum())))
+    lattice = Lattice.build(cells, Total(sizes, float(alphas.sum())))
     zeros, ones = _possible(lattice, 0), _possible(lattice, 1)
     if zeros.size * ones.size > MOST_PAIRS:
         counts = lattice.sample(PAIR_DRAWS, np.random.default_rng(0))
@@ -154,7 +156,7 @@ def beta_from_two_counts(
         zero, one = pairs.T.astype(np.float64)
         return BetaMixture(one + prior[0], zero + prior[1], np.log(repeats), lattice.log_evidence)
     totals = np.arange(zeros[0] + ones[0], zeros[-1] + ones[-1] + 1)
-    log_total = np.where(totals <= n_max, log_arrangements(totals, float(alphas.sum())), -np.inf)
+    log_total = log_arrangements(totals, float(alphas.sum())) + sizes.log_weight(totals)
     log_weights = (log_polya(zeros, alphas[0]) + law.log_density(y_zero - zeros))[:, None] + (
         log_polya(ones, alphas[1]) + law.log_density(y_one - ones)
     )

@@ -22,6 +22,7 @@ from discreet.posterior.simplex import concentrations, dirichlet_draws, draw_cod
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, check_released, describe, tails
 from discreet.samplers.cells import Multinomial, NoisyCells, Polya
 from discreet.samplers.lattice import Lattice, Total
+from discreet.sizes import Sizes
 
 __all__ = ["DirichletLattice", "DirichletPosterior", "dirichlet_from_counts"]
 
@@ -171,11 +172,11 @@ class DirichletLattice(_DirichletAnswers):
     def _log_likelihood(self, theta: Array) -> float:
         prior = Multinomial(np.log(np.maximum(theta, np.finfo(float).tiny)))
         cells = NoisyCells(self.released, self.law, prior, self.total.highest)
-        return Lattice.build(cells, Total(self.total.lowest, self.total.highest, None)).log_evidence
+        return Lattice.build(cells, Total(self.total.sizes, None)).log_evidence
 
     @property
     def _exact(self) -> bool:
-        return self.total.lowest == self.total.highest
+        return self.total.public
 
     @cached_property
     def _marginals(self) -> tuple[BetaMixture, ...]:
@@ -195,16 +196,16 @@ class DirichletLattice(_DirichletAnswers):
 
 
 def dirichlet_from_counts(
-    y: ArrayLike, n: int | None, n_max: int, prior: ArrayLike, law: NoiseLaw, levels: tuple[str, ...]
+    y: ArrayLike, sizes: Sizes, prior: ArrayLike, law: NoiseLaw, levels: tuple[str, ...]
 ) -> DirichletLattice:
-    """Posterior given noisy counts of every level; n public, or None for a private total, uniform on 0..n_max."""
+    """Posterior given noisy counts of every level; `sizes` is what is known of their total."""
     check_released("dirichlet_from_counts.y", y)
     released, alpha = np.asarray(y, dtype=float), concentrations("dirichlet_from_counts.prior", prior, len(levels))
     if released.shape != alpha.shape:
         raise QueryError(
             f"dirichlet_from_counts.y must have one count for each of {len(levels)} levels, got {released.shape}"
         )
-    total = Total(0 if n is None else n, n_max if n is None else n, float(alpha.sum()))
+    total = Total(sizes, float(alpha.sum()))
     lattice = Lattice.build(NoisyCells(released, law, Polya(alpha), total.highest), total)
     return DirichletLattice(alpha, tuple(levels), released, law, total, lattice)
 

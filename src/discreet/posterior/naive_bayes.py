@@ -22,6 +22,7 @@ from discreet.posterior.summary import as_text, check_order, check_released
 from discreet.samplers.cells import Multinomial, NoisyCells, Polya
 from discreet.samplers.consensus import Consensus
 from discreet.samplers.lattice import Total
+from discreet.sizes import Sizes
 
 __all__ = ["NaiveBayesPosterior", "naive_bayes_from_tables"]
 
@@ -77,7 +78,7 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
             ]
             for name in self.feature_levels
         ]
-        total = Total(self.total.lowest, self.total.highest, None)
+        total = Total(self.total.sizes, None)
         return (
             log_prior
             + Consensus.build(cells, Multinomial(np.log(point["class"])), total).log_evidence
@@ -137,15 +138,14 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
 
 def naive_bayes_from_tables(
     tables: Mapping[str, ArrayLike],
-    n: int | None,
-    n_max: int,
+    sizes: Sizes,
     class_prior: ArrayLike,
     feature_priors: Mapping[str, ArrayLike],
     laws: Mapping[str, NoiseLaw],
     class_levels: Sequence[str],
     feature_levels: Mapping[str, Sequence[str]],
 ) -> NaiveBayesPosterior:
-    """Posterior given one noisy table (classes, levels) per feature; n public, or None: uniform on 0..n_max."""
+    """Posterior given one noisy table (classes, levels) per feature; `sizes` is what is known of n."""
     if not feature_levels or "class" in feature_levels or set(tables) != set(feature_levels):
         raise QueryError(
             f'naive_bayes_from_tables.tables must be one for each feature, none named "class", got {sorted(tables)}'
@@ -160,13 +160,26 @@ def naive_bayes_from_tables(
             )
     alpha = concentrations("naive_bayes_from_tables.class_prior", class_prior, len(class_levels))
     priors = {
-        name: concentrations(f"naive_bayes_from_tables.feature_priors[{name!r}]", feature_priors[name], len(levels))
-        for name, levels in features.items()
+        name: _by_class(f"naive_bayes_from_tables.feature_priors[{name!r}]", feature_priors[name], table.shape)
+        for name, table in released.items()
     }
-    total = Total(0 if n is None else n, n_max if n is None else n, float(alpha.sum()))
-    cells = [[NoisyCells(row, laws[d], Polya(priors[d]), total.highest) for row in released[d]] for d in features]
+    total = Total(sizes, float(alpha.sum()))
+    cells = [
+        [NoisyCells(y, laws[d], Polya(prior), total.highest) for y, prior in zip(released[d], priors[d], strict=True)]
+        for d in features
+    ]
     consensus = Consensus.build(cells, Polya(alpha), total)
     return NaiveBayesPosterior(tuple(class_levels), features, consensus, released, laws, alpha, priors, total)
+
+
+def _by_class(field: str, prior: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """One number for all, one for each level, or a table (classes, levels)."""
+    classes, levels = shape
+    rows = np.asarray(prior, dtype=float)
+    rows = rows if rows.ndim == 2 else np.array([rows] * classes)
+    if len(rows) != classes:
+        raise QueryError(f"{field} must have one row for each of {classes} classes, got {len(rows)}")
+    return np.array([concentrations(field, row, levels) for row in rows])
 
 
 def _code(feature: str, levels: tuple[str, ...], value: str | int) -> int:

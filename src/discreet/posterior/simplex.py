@@ -50,5 +50,5 @@ def log_dirichlet(x: Array, alpha: Array) -> Array:
 
     inside = np.all(x > 0, axis=-1) & (np.abs(x.sum(axis=-1) - 1.0) < 1e-6)
     log_x = np.log(np.where(x > 0, x, 1.0))
-    log_density = log_x @ (alpha - 1.0) + gammaln(alpha.sum()) - gammaln(alpha).sum()
+    log_density = np.sum(log_x * (alpha - 1.0), axis=-1) + gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)
     return np.asarray(np.where(inside, log_density, -np.inf))

@@ -3,7 +3,7 @@
 Cells k_1 … k_K add up to N, which is public or private within public bounds. With the weights w_j of the cells the
 posterior is
 
-    P(k | y) ∝ g(N) Π_j w_j(k_j),   g(N) = N! Γ(A) / Γ(N + A) · (1 on lowest..highest) / (highest - lowest + 1)
+    P(k | y) ∝ g(N) Π_j w_j(k_j),   g(N) = P(N) N! Γ(A) / Γ(N + A)
 
 (Dirichlet-multinomial, A = Σ alpha; without the two Γ when the cell probabilities are given). The sum over all k,
 which is the evidence, and exact independent draws come from the convolutions of `chain`.
@@ -19,6 +19,7 @@ from discreet.samplers.cells import Cells, Window
 from discreet.samplers.chain import Law
 from discreet.samplers.gamma import log_gamma_ratio
 from discreet.samplers.patchwork import Patchwork
+from discreet.sizes import Sizes
 
 __all__ = ["Lattice", "Total", "log_arrangements"]
 
@@ -39,26 +40,38 @@ def log_arrangements(totals: ArrayLike, concentration: float | None) -> Array:
 
 @dataclass(frozen=True)
 class Total:
-    """What is known of N beforehand: uniform on lowest..highest, a public total when the two are equal."""
+    """What is known of N beforehand, and A where the cell probabilities are unknown."""
 
-    lowest: int
-    highest: int
+    sizes: Sizes
     concentration: float | None
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.lowest <= self.highest:
-            raise QueryError(f"Total.highest must be at least lowest = {self.lowest} ≥ 0, got {self.highest}")
+    @property
+    def lowest(self) -> int:
+        """The smallest possible total."""
+        return self.sizes.lowest
+
+    @property
+    def highest(self) -> int:
+        """The largest possible total."""
+        return self.sizes.highest
+
+    @property
+    def public(self) -> bool:
+        """Whether N is known."""
+        return self.lowest == self.highest
 
     def log_weight(self, totals: Integers) -> Array:
         """Log of g(N) on totals within the bounds."""
-        return np.asarray(log_arrangements(totals, self.concentration) - np.log(self.highest - self.lowest + 1.0))
+        return np.asarray(log_arrangements(totals, self.concentration) + self.sizes.log_weight(totals))
 
     def slope(self, total: float) -> float:
         """Derivative of log g."""
         from scipy.special import digamma
 
         below = 0.0 if self.concentration is None else digamma(total + self.concentration)
-        return float(digamma(total + 1.0) - below)
+        near = np.clip(np.array([total - 0.5, total + 0.5]), self.lowest, self.highest)
+        lower, upper = self.sizes.log_weight(near)
+        return float(digamma(total + 1.0) - below) + float(upper - lower)
 
 
 @dataclass(frozen=True)
@@ -72,7 +85,7 @@ class Lattice:
     @classmethod
     def build(cls, cells: Cells, total: Total) -> "Lattice":
         """Tilt to the public total, or to the most probable one and widen until nothing that matters is left out."""
-        target = float(total.lowest) if total.lowest == total.highest else _most_probable_total(cells, total)
+        target = float(total.lowest) if total.public else _most_probable_total(cells, total)
         lattice = cls._of(Patchwork.around(cells, target, total.highest), total)
         while True:
             low, high = int(lattice.totals[0]), int(lattice.totals[-1])

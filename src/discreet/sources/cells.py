@@ -20,7 +20,21 @@ from discreet.schema import Binary, Bounded, Categorical, Count
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Cell", "Storage", "is_bad", "number", "number_levels", "parsed", "printed", "steps", "text", "text_levels"]
+__all__ = [
+    "Cell",
+    "Storage",
+    "cast",
+    "clipped",
+    "double",
+    "is_bad",
+    "number",
+    "number_levels",
+    "parsed",
+    "printed",
+    "steps",
+    "text",
+    "text_levels",
+]
 
 Storage = Literal["boolean", "decimal", "float", "integer", "text"]
 
@@ -42,46 +56,56 @@ def text(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
 
     if storage != "float":
         return printed(raw)
-    value = exp.cast(raw, "double")
+    value = cast(raw, "double")
     small = exp.Abs(this=value) < exp.Literal.number(LARGEST_WHOLE_FLOAT)
     whole = exp.and_(value.eq(exp.Floor(this=value)), small)
-    digits = printed(exp.cast(value, "bigint"))
+    digits = printed(cast(value, "bigint"))
     return exp.case().when(is_bad(value), exp.null()).when(whole, digits).else_(printed(value))
 
 
 def number(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
     """The cell as a double; NULL if it is not a number."""
-    from sqlglot import exp
-
     if storage == "text":
         return parsed(raw)
-    return parsed(printed(raw)) if storage == "decimal" else exp.cast(raw, "double")
+    return parsed(printed(raw)) if storage == "decimal" else cast(raw, "double")
 
 
-def steps(raw: "exp.Expr", storage: Storage, column: Bounded | Count) -> "exp.Expr":
-    """The cell on its grid, floor(clipped / grid + 1/2); a bad cell is the default, or 0 where it excludes the row."""
+def clipped(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
+    """The number within its bounds; a bad one is the default, or NULL where it excludes the row."""
     from sqlglot import exp
 
-    value = number(raw, storage)
-    clipped = exp.func("least", exp.func("greatest", value, _double(column.lower)), _double(column.upper))
-    scaled = exp.Add(this=exp.Div(this=clipped, expression=_double(column.step)), expression=_double(0.5))
-    default = 0 if column.default_value is None else column.steps(column.default_value)
-    rounded = exp.cast(exp.Floor(this=scaled), "bigint")
-    return exp.case().when(is_bad(value), exp.Literal.number(default)).else_(rounded)
+    lower, upper = double(column.lower), double(column.upper)
+    default = exp.null() if column.default_value is None else double(column.default_value)
+    # the common case comes first and alone: engines take LEAST and GREATEST cell by cell, which is five times slower
+    within = exp.and_(value >= lower, value <= upper)
+    return exp.case().when(within, value).when(value < lower, lower).when(is_bad(value), default).else_(upper)
+
+
+def steps(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
+    """A clipped number on its grid, floor(value / grid + 1/2): a double that is a whole number."""
+    from sqlglot import exp
+
+    scaled = exp.Add(this=exp.Div(this=value, expression=double(column.step)), expression=double(0.5))
+    return exp.Floor(this=scaled)
 
 
 def is_bad(value: "exp.Expr") -> "exp.Expr":
     """NULL or NaN; NaN equals itself in DuckDB, PostgreSQL and Spark."""
     from sqlglot import exp
 
-    return exp.paren(exp.or_(value.is_(exp.null()), value.eq(exp.cast(exp.Literal.string("NaN"), "double"))))
+    return exp.paren(exp.or_(value.is_(exp.null()), value.eq(cast(exp.Literal.string("NaN"), "double"))))
 
 
 def printed(value: "exp.Expr") -> "exp.Expr":
     """The value as the engine prints it."""
+    return cast(value, "varchar")
+
+
+def cast(value: "exp.Expr", kind: Literal["bigint", "double", "varchar"]) -> "exp.Expr":
+    """The value in another type; `exp.cast` parses the name of the type each time, at six times the cost."""
     from sqlglot import exp
 
-    return exp.cast(value, "varchar")
+    return exp.Cast(this=value, to=exp.DataType(this=exp.DataType.Type[kind.upper()]))
 
 
 def parsed(value: "exp.Expr") -> "exp.Expr":
@@ -108,7 +132,7 @@ def number_levels(column: Binary | Categorical) -> "list[exp.Tuple]":
     numbers = _level_numbers(column.levels)
     times = Counter(numbers)
     return [
-        exp.Tuple(expressions=[_double(value), exp.Literal.number(code)])
+        exp.Tuple(expressions=[double(value), exp.Literal.number(code)])
         for code, value in enumerate(numbers)
         if value is not None and times[value] == 1
     ]
@@ -125,8 +149,8 @@ def _level_numbers(levels: Sequence[str]) -> list[float | None]:
     return numbers
 
 
-def _double(value: float) -> "exp.Expr":
+def double(value: float) -> "exp.Expr":
     """A constant through its shortest text: a bare literal with a point is a decimal, not a double."""
     from sqlglot import exp
 
-    return exp.cast(exp.Literal.string(repr(float(value))), "double")
+    return cast(exp.Literal.string(repr(float(value))), "double")

@@ -2,54 +2,137 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import md5
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.query import Counts, Statistics
-from discreet.schema import Binary, Categorical
+from discreet.query import Counts, Statistics, Sum
+from discreet.schema import Binary, Categorical, Person
 from discreet.sources.dataset import IntegerArray
+from discreet.sources.persons import BAD_CELL, SEPARATOR, digest_head
+from discreet.sources.sums import LARGEST_EXACT_DOUBLE
 
-__all__ = ["CodedRows"]
+__all__ = ["NO_NUMBER", "CodedRows"]
+
+Codes = NDArray[np.int64]
+
+NO_NUMBER = int(np.iinfo(np.int64).min)
 
 
 @dataclass(frozen=True, eq=False)
 class CodedRows:
-    """Rows in memory: codes of levels (-1: a bad cell that excludes its row) and whole grid steps of numbers."""
+    """Rows in memory: codes of levels and whole grid steps of numbers; -1 and `NO_NUMBER` exclude their row.
 
-    columns: Mapping[str, NDArray[np.int64]] = field(repr=False)
+    `persons` are the identifiers of the rows, whole numbers or texts; -1 and None are none, and such rows are dropped
+    where units are persons. Without identifiers every row is a person of its own. `id` is the dataset's public id.
+    """
+
+    columns: Mapping[str, Codes] = field(repr=False)
+    persons: NDArray[Any] | None = field(default=None, repr=False)
+    id: str = ""
 
     def __post_init__(self) -> None:
         arrays = {name: np.asarray(values, dtype=np.int64) for name, values in self.columns.items()}
         if len({values.shape for values in arrays.values()}) != 1:
             raise QueryError(f"CodedRows.columns must be columns of one length, got {sorted(arrays)}")
         object.__setattr__(self, "columns", arrays)
+        if self.persons is None:
+            return
+        if np.shape(self.persons) != (self._length,):
+            raise QueryError("CodedRows.persons must be one identifier for each row, got another number of them")
+        object.__setattr__(self, "persons", _identifiers(np.asarray(self.persons)))
+
+    @property
+    def _length(self) -> int:
+        return int(next(iter(self.columns.values())).size)
 
     def count(self) -> int:
-        """The number of rows."""
-        return int(next(iter(self.columns.values())).size)
+        """The number of rows, or of persons where rows have identifiers."""
+        return self._length if self.persons is None else int(np.unique(self.persons[self._known]).size)
 
     def statistics(self, query: Statistics) -> dict[str, IntegerArray]:
         """Every statistic of the query, exactly."""
-        levels = [name for name in query.columns if isinstance(query.schema.column(name), Binary | Categorical)]
-        used = np.ones(self.count(), dtype=bool)
-        for name in levels:
-            used &= self.columns[name] >= 0
+        used = self._kept(query)
+        for name in query.columns:
+            used &= ~_is_bad(query, name, self.columns[name])
+        columns = {name: self.columns[name][used] for name in query.columns}
+        axes = {axis: axis.centred(columns[axis.column]) for s in query.statistics for axis in s.axes}
         answers: dict[str, IntegerArray] = {}
         for statistic in query.statistics:
-            values = tuple(self.columns[name][used] for name in statistic.columns)
             if isinstance(statistic, Counts):
-                answers[statistic.name] = _counts(statistic, values, int(used.sum()))
+                codes = tuple(columns[name] for name in statistic.columns)
+                answers[statistic.name] = _counts(statistic, codes, int(used.sum()))
             else:
-                # steps are below 2^31 and rows below 2^32, so 64 bits cannot overflow
-                answers[statistic.name] = np.array(int(values[0].sum()), dtype=object)
+                codes = tuple(columns[name] for name in statistic.categories)
+                answers[statistic.name] = _sums(statistic, codes, [axes[axis] for axis in statistic.axes])
         return answers
 
+    @property
+    def _known(self) -> NDArray[np.bool_]:
+        """Which rows have an identifier."""
+        assert self.persons is not None
+        is_none = np.equal(self.persons, np.array(None if self.persons.dtype == object else -1))
+        return np.asarray(~is_none.astype(bool))
 
-def _counts(table: Counts, codes: tuple[NDArray[np.int64], ...], used: int) -> IntegerArray:
+    def _kept(self, query: Statistics) -> NDArray[np.bool_]:
+        """Which rows count: of each person at most k, those of the smallest digests."""
+        unit = query.schema.unit
+        if not isinstance(unit, Person) or self.persons is None:
+            return np.ones(self._length, dtype=bool)
+        used = self._known
+        known = np.flatnonzero(used)
+        persons, person, times = np.unique(self.persons[known], return_inverse=True, return_counts=True)
+        crowded = np.flatnonzero(times[person] > unit.max_records)  # all rows of the others are kept without a digest
+        coded = [self._cells(query, name, known[crowded]) for name in query.columns]
+        head = digest_head(self.id)
+        digests = [
+            md5(f"{head}{who}{SEPARATOR}{','.join(cells)}".encode(), usedforsecurity=False).hexdigest()
+            for who, *cells in zip(persons[person[crowded]], *coded, strict=True)
+        ]
+        order = np.lexsort((np.array(digests, dtype="U32"), person[crowded]))
+        owner = person[crowded][order]
+        place = np.arange(owner.size) - np.searchsorted(owner, owner)  # among the rows of the same person, from 0
+        used[known[crowded[order[place >= unit.max_records]]]] = False
+        return used
+
+    def _cells(self, query: Statistics, name: str, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """The coded cells of one column as texts."""
+        values = self.columns[name][positions]
+        return np.where(_is_bad(query, name, values), BAD_CELL, values.astype(str))
+
+
+def _is_bad(query: Statistics, name: str, codes: Codes) -> NDArray[np.bool_]:
+    """Which cells exclude their row."""
+    is_level = isinstance(query.schema.column(name), Binary | Categorical)
+    return np.asarray(codes < 0 if is_level else codes == NO_NUMBER)
+
+
+def _identifiers(persons: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers as they are; anything else as texts or None, as objects: numpy's own texts lose trailing zeros."""
+    if persons.dtype.kind in "iu":
+        return persons
+    return np.array([None if who is None or who == -1 else str(who) for who in persons], dtype=object)
+
+
+def _counts(table: Counts, codes: tuple[Codes, ...], used: int) -> IntegerArray:
     if not codes:
         return np.asarray(used, dtype=np.int64)
     cells = np.ravel_multi_index(codes, table.grid)
     counts = np.bincount(cells, minlength=int(np.prod(table.grid))).reshape(table.grid).astype(np.int64)
     return counts if table.cell is None else np.asarray(counts[table.cell])
+
+
+def _sums(statistic: Sum, codes: tuple[Codes, ...], factors: list[Codes]) -> IntegerArray:
+    """Sums within the cells, in doubles where they are exact, else in Python integers."""
+    cells = np.ravel_multi_index(codes, statistic.grid) if codes else np.zeros(factors[0].size, dtype=np.int64)
+    size = int(np.prod(statistic.grid, dtype=np.int64))
+    if factors[0].size * statistic.unit < LARGEST_EXACT_DOUBLE:
+        terms = np.prod([factor.astype(float) for factor in factors], axis=0)
+        sums = np.bincount(cells, terms, size).astype(np.int64).astype(object)
+    else:
+        sums = np.zeros(size, dtype=object)
+        np.add.at(sums, cells, np.prod([factor.astype(object) for factor in factors], axis=0))
+    return np.asarray(sums, dtype=object).reshape(statistic.grid)

@@ -3,8 +3,15 @@
 from collections.abc import Iterable, Sequence
 
 from discreet.errors import SchemaError
+from discreet.schema import Person, Schema
 
-__all__ = ["require_columns", "wrong_type"]
+__all__ = ["columns_read", "require_columns", "wrong_type"]
+
+
+def columns_read(schema: Schema) -> tuple[str, ...]:
+    """The columns a source must hold: the declared ones, and the identifiers of persons where they are the unit."""
+    identifier = (schema.unit.column,) if isinstance(schema.unit, Person) else ()
+    return tuple(dict.fromkeys((*schema.columns, *identifier)))
 
 
 def require_columns(declared: Iterable[str], held: Sequence[object]) -> None:

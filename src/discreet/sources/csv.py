@@ -57,7 +57,7 @@ class CsvFiles:
                 yield from _whole_lines(file)
 
 
-def csv_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[CsvFiles, dict[str, Cell]]:
+def csv_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[tuple[CsvFiles], dict[str, Cell]]:
     """The files and where each declared column is; they must share one header."""
     headers = {tuple(_header(path)) for path in paths}
     if len(headers) != 1:
@@ -65,7 +65,7 @@ def csv_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[CsvFiles,
     (header,) = headers
     require_columns(columns, header)
     cells = {name: Cell(f"c{i}", "text") for i, name in enumerate(columns)}
-    return CsvFiles(paths, tuple(header.index(name) for name in columns)), cells
+    return (CsvFiles(paths, tuple(header.index(name) for name in columns)),), cells
 
 
 def _header(path: str) -> list[str]:

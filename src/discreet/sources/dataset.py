@@ -1,8 +1,9 @@
 """A dataset: a source of private rows, seen through a schema, under a public id.
 
-A `Source` answers exactly two questions. `count` is the number of units and looks at no cell; `statistics` are exact
-integers, the same on every engine, format, row order, partition and thread count. Nothing else leaves a source, and
-no event of answering (exception, shape, text) depends on what a row contains.
+A `Source` answers exactly two questions. `count` is the number of units; it looks at no cell but, where units are
+persons, at their identifiers. `statistics` are exact integers, the same on every engine, format, row order, partition
+and thread count. Nothing else leaves a source, and no event of answering (exception, shape, text) depends on what a row
+contains.
 """
 
 from dataclasses import dataclass, field

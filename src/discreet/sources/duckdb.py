@@ -6,10 +6,11 @@ becomes one constant sentence, with no other exception attached.
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,12 +18,19 @@ from discreet.errors import ReleaseError
 from discreet.query import Counts, Statistics
 from discreet.sources.cells import Cell
 from discreet.sources.dataset import IntegerArray
-from discreet.sources.sql import Grouping, coded, groupings, marginal, total
+from discreet.sources.persons import number_of_persons
+from discreet.sources.sql import Grouping, coded, groupings, marginal
+from discreet.sources.sums import most_rows
 
 __all__ = ["DuckDB", "Origin", "connect"]
 
+T = TypeVar("T")
+
 # With the interpreter and its libraries this keeps the whole process below 1 GB.
 MEMORY_LIMIT = "600MB"
+
+# Rewrites "the first k rows of each person" into an aggregate that cannot spill; not every version has it.
+GREEDY_OPTIMIZER = "top_n_window_elimination"
 
 # Names inside the connection; nothing else lives there.
 ROWS, CODED = "rows", "coded"
@@ -44,35 +52,58 @@ class Origin(Protocol):
 
 @dataclass(frozen=True)
 class DuckDB:
-    """A source that DuckDB scans; each origin holds the same rows and is tried when those before it fail."""
+    """A source that DuckDB scans; each origin holds the same rows and is tried when those before it fail.
+
+    `id` is the public id of the dataset, `person` the declared column of identifiers where units are persons.
+    """
 
     origins: tuple[Origin, ...]
     cells: Mapping[str, Cell]
+    id: str = ""
+    person: str | None = None
     threads: int | None = None
 
     def count(self) -> int:
-        """The number of rows."""
-        return self.origins[0].count()
+        """The number of rows, or of persons."""
+        if self.person is None:
+            return self.origins[0].count()
+        counted = number_of_persons(self.cells[self.person], ROWS).sql(dialect="duckdb")
+
+        def answer(connection: Any, attach: Callable[[], None]) -> int:
+            attach()
+            return _scalar(connection, counted)
+
+        return self._tried(answer)
 
     def statistics(self, query: Statistics) -> dict[str, IntegerArray]:
         """Every statistic of the query, exactly; a failure is a ReleaseError that says nothing about the rows."""
-        scans = [(g, coded(query, g, self.cells, ROWS).sql(dialect="duckdb")) for g in groupings(query)]
+        scans = [(grouping, self._scan(query, grouping, most_rows(query))) for grouping in groupings(query)]
+
+        def answer(connection: Any, attach: Callable[[], None]) -> dict[str, IntegerArray]:
+            answers: dict[str, IntegerArray] = {}
+            for grouping, scan in scans:
+                _store(connection, attach, scan)
+                if not _is_bounded(connection, query):  # a wrong n_max must not cost exactness
+                    _store(connection, attach, self._scan(query, grouping, None))
+                for columns in grouping.marginals:
+                    marginals = marginal(query, grouping, columns, CODED).sql(dialect="duckdb", copy=False)
+                    answers |= _dense(grouping, columns, connection.execute(marginals).fetchall())
+            return {name: answers[name] for name in query.names}
+
+        return self._tried(answer)
+
+    def _scan(self, query: Statistics, grouping: Grouping, rows_at_most: int | None) -> str:
+        return coded(query, grouping, self.cells, ROWS, self.id, rows_at_most).sql(dialect="duckdb", copy=False)
+
+    def _tried(self, answer: Callable[[Any, Callable[[], None]], T]) -> T:
+        """The answer of the first origin that can be read."""
         for origin in self.origins:
             try:
-                answers = self._answers(origin, scans)
+                with connect(origin.files, self.threads) as connection:
+                    return answer(connection, partial(origin.attach, connection, ROWS))
             except Exception:  # noqa: S112  # its text may quote rows: nothing of it may be kept or attached
                 continue
-            return {name: answers[name] for name in query.names}
         raise ReleaseError("the source could not be read: no statistic was computed")
-
-    def _answers(self, origin: Origin, scans: list[tuple[Grouping, str]]) -> dict[str, IntegerArray]:
-        answers: dict[str, IntegerArray] = {}
-        with connect(origin.files, self.threads) as connection:
-            for grouping, scan in scans:
-                origin.attach(connection, ROWS)
-                connection.execute(f"CREATE OR REPLACE TEMP TABLE {CODED} AS {scan}")
-                answers |= _dense(connection, grouping)
-        return answers
 
 
 @contextmanager
@@ -96,22 +127,41 @@ def connect(files: Sequence[str] = (), threads: int | None = None) -> Iterator[A
             settings["threads"] = threads
         locks = {"enable_external_access": False, "lock_configuration": True}
         with duckdb.connect(":memory:") as connection:
+            known = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+            settings["disabled_optimizers"] = GREEDY_OPTIMIZER if (GREEDY_OPTIMIZER,) in known else ""
             for name, value in (settings | locks).items():
                 connection.execute(f"SET {name} = {exp.convert(value).sql(dialect='duckdb')}")
             yield connection
 
 
-def _dense(connection: Any, grouping: Grouping) -> dict[str, IntegerArray]:
-    """The statistics of one scan, as dense arrays."""
+def _scalar(connection: Any, query: str) -> int:
+    ((value,),) = connection.execute(query).fetchall()
+    return int(value)
+
+
+def _store(connection: Any, attach: Callable[[], None], scan: str) -> None:
+    attach()
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {CODED} AS {scan}")
+
+
+def _is_bounded(connection: Any, query: Statistics) -> bool:
+    """Whether there are no more rows than were thought possible when the arithmetic was chosen."""
+    bound = most_rows(query)
+    counted = f"SELECT coalesce(sum(n), 0) FROM {CODED}"  # noqa: S608  # a constant name
+    return bound is None or _scalar(connection, counted) <= bound
+
+
+def _dense(grouping: Grouping, columns: tuple[str, ...], found: list[tuple[Any, ...]]) -> dict[str, IntegerArray]:
+    """The statistics over one set of columns as dense arrays; each tuple found is codes, then n, then sums."""
     answers: dict[str, IntegerArray] = {}
-    for statistic in grouping.statistics:
-        if isinstance(statistic, Counts):
-            found = connection.execute(marginal(grouping, statistic, CODED).sql(dialect="duckdb")).fetchnumpy()
-            table = np.zeros(statistic.grid, dtype=np.int64)
-            axes = tuple(np.asarray(found[f"axis_{i}"]) for i in range(table.ndim))
-            table[axes] = np.asarray(found["n"]) if axes else found["n"][0]
-            answers[statistic.name] = table if statistic.cell is None else np.asarray(table[statistic.cell])
-        else:
-            ((value,),) = connection.execute(total(grouping, statistic, CODED).sql(dialect="duckdb")).fetchall()
-            answers[statistic.name] = np.array(int(value), dtype=object)
+    table = np.array(found, dtype=object).reshape(len(found), len(columns) + 1 + len(grouping.products))
+    cells = tuple(table[:, : len(columns)].T.astype(np.int64))
+    for statistic in grouping.marginals[columns]:
+        is_count = isinstance(statistic, Counts)
+        position = len(columns) + (0 if is_count else 1 + grouping.products.index(statistic.axes))
+        dense = np.zeros(statistic.grid, dtype=np.int64 if is_count else object)
+        values = [int(value) for value in table[:, position]]
+        dense[cells] = values if columns else values[0]
+        chosen = statistic.cell if isinstance(statistic, Counts) else None
+        answers[statistic.name] = dense if chosen is None else np.asarray(dense[chosen])
     return answers

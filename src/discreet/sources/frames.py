@@ -3,7 +3,8 @@
 A pandas column changes its type with its content: one missing cell turns integers into floats and booleans into
 objects, one text turns numbers into objects. The other rows must not change their meaning with it, so
 
-* integers are read as floats, and whole floats print as integers;
+* integers are read as floats, and whole floats print as integers (identifiers of persons from 2^53 on are therefore
+  better kept as texts, or as pandas' own `Int64`);
 * an object column is read cell by cell: texts, numbers and booleans by their texts, everything else as missing.
 """
 
@@ -16,7 +17,7 @@ import numpy as np
 from discreet.schema import Bounded, Count, Schema
 from discreet.sources.arrow import ArrowRows, scannable, storage_of
 from discreet.sources.cells import LARGEST_WHOLE_FLOAT, Cell
-from discreet.sources.columns import require_columns, wrong_type
+from discreet.sources.columns import columns_read, require_columns, wrong_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,14 +32,14 @@ def is_frame(source: object) -> bool:
     return _package(source) is not None
 
 
-def frame_rows(rows: Any, schema: Schema) -> tuple[ArrowRows, dict[str, Cell]]:
+def frame_rows(rows: Any, schema: Schema) -> tuple[tuple[ArrowRows], dict[str, Cell]]:
     """The declared columns of a frame, under positional names, and how each is held."""
     import pyarrow as pa
 
     read = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}[_package(rows) or "pyarrow"]
     columns = read(rows, schema)
     cells = {name: Cell(f"c{i}", storage_of(column.type)) for i, (name, column) in enumerate(columns.items())}
-    return ArrowRows(pa.table({cells[name].column: column for name, column in columns.items()})), cells
+    return (ArrowRows(pa.table({cells[name].column: column for name, column in columns.items()})),), cells
 
 
 def _package(source: object) -> str | None:
@@ -51,28 +52,28 @@ def _package(source: object) -> str | None:
 
 
 def _pyarrow(rows: Any, schema: Schema) -> dict[str, Any]:
-    require_columns(schema.columns, rows.schema.names)
-    return {name: scannable(name, rows.column(name)) for name in schema.columns}
+    columns = columns_read(schema)
+    require_columns(columns, rows.schema.names)
+    return {name: scannable(name, rows.column(name)) for name in columns}
 
 
 def _polars(rows: Any, schema: Schema) -> dict[str, Any]:
     import polars
 
-    kinds = rows.collect_schema()
-    require_columns(schema.columns, kinds.names())
-    for name in schema.columns:
+    kinds, columns = rows.collect_schema(), columns_read(schema)
+    require_columns(columns, kinds.names())
+    for name in columns:
         if kinds[name] == polars.Object:
             raise wrong_type(name, "Object")
-    table = rows.lazy().select(polars.selectors.by_name(*schema.columns)).collect().to_arrow()
+    table = rows.lazy().select(polars.selectors.by_name(*columns)).collect().to_arrow()
     return _pyarrow(table, schema)
 
 
 def _pandas(rows: Any, schema: Schema) -> dict[str, Any]:
-    require_columns(schema.columns, list(rows.columns))
-    numeric = {name: isinstance(column, Bounded | Count) for name, column in schema.columns.items()}
-    return {
-        name: _series(name, rows[name], ("0", "1") if numeric[name] else ("false", "true")) for name in schema.columns
-    }
+    columns = columns_read(schema)
+    require_columns(columns, list(rows.columns))
+    numeric = {name for name, column in schema.columns.items() if isinstance(column, Bounded | Count)}
+    return {name: _series(name, rows[name], ("0", "1") if name in numeric else ("false", "true")) for name in columns}
 
 
 def _series(name: str, rows: Any, truth: tuple[str, str]) -> Any:

@@ -1,7 +1,7 @@
 """`dc.open`: a path or a frame, seen through a schema, becomes a dataset.
 
-Under replace-one the rows are counted here, once, because n is public; under add-remove nothing is counted. A source
-that cannot be read is refused with one constant sentence: the messages of readers quote rows.
+Under replace-one the units (rows, or persons) are counted here, once, because n is public; under add-remove nothing is
+counted. A source that cannot be read is refused with one constant sentence: the messages of readers quote rows.
 """
 
 import os
@@ -10,10 +10,12 @@ from glob import glob
 from typing import Any, TypeVar
 
 from discreet.errors import SchemaError
-from discreet.schema import Schema
+from discreet.schema import Person, Schema
+from discreet.sources.cells import Cell
+from discreet.sources.columns import columns_read
 from discreet.sources.csv import csv_files
 from discreet.sources.dataset import Dataset, Source
-from discreet.sources.duckdb import DuckDB
+from discreet.sources.duckdb import DuckDB, Origin
 from discreet.sources.frames import frame_rows, is_frame
 from discreet.sources.parquet import parquet_files
 
@@ -38,29 +40,23 @@ def open_dataset(source: Any, schema: Schema, *, id: str | None = None) -> Datas
     name = typed if id is None else id
     if not isinstance(name, str) or not name:
         raise SchemaError(f"open.id must be a text that names the dataset, got {name!r}")
-    reader = _or_refuse(lambda: _frame(source, schema) if typed is None else _files(typed, schema))
+    origins, cells = _or_refuse(lambda: frame_rows(source, schema) if typed is None else _files(typed, schema))
+    reader: Source = DuckDB(origins, cells, name, schema.unit.column if isinstance(schema.unit, Person) else None)
     if schema.relation == "replace-one":
         schema = schema.with_n(_or_refuse(reader.count))
     return Dataset(name, schema, reader)
 
 
-def _frame(rows: Any, schema: Schema) -> Source:
-    origin, cells = frame_rows(rows, schema)
-    return DuckDB((origin,), cells)
-
-
-def _files(typed: str, schema: Schema) -> Source:
+def _files(typed: str, schema: Schema) -> tuple[tuple[Origin, ...], dict[str, Cell]]:
     found = [typed] if os.path.isfile(typed) else sorted(filter(os.path.isfile, glob(typed, recursive=True)))
     if not found:
         raise SchemaError(f"open.source must be an existing file or a glob that matches one, got {typed!r}")
     paths = tuple(os.path.abspath(file) for file in found)
     formats = {os.path.splitext(file)[1].lower() for file in paths}
     if formats == {".csv"}:
-        origin, cells = csv_files(paths, tuple(schema.columns))
-        return DuckDB((origin,), cells)
+        return csv_files(paths, columns_read(schema))
     if formats == {".parquet"}:
-        origins, cells = parquet_files(paths, tuple(schema.columns))
-        return DuckDB(origins, cells)
+        return parquet_files(paths, columns_read(schema))
     raise SchemaError(f"open.source must be files that all end in .csv or all end in .parquet, got {typed!r}")
 
 

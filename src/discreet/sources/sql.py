@@ -1,28 +1,33 @@
-"""One SQL text for every engine: the rules for cells are applied to groups of equal rows, not to rows.
+"""One SQL text for every engine: the rules for cells of levels are applied to groups of equal rows, not to rows.
 
-A query runs in three steps, whose cost is that of the first one, a plain GROUP BY:
+A query about records runs in steps, whose cost is that of the second one, a plain GROUP BY:
 
-    grouped   SELECT raw cells, count(*), sum(grid steps) FROM rows GROUP BY raw cells
+    values    SELECT raw cells of levels, clipped numbers FROM rows
+    grouped   SELECT raw cells, count(*), sum(products of centred numbers) FROM values GROUP BY raw cells
     mapped    raw cells -> level codes by LEFT JOINs on small tables of declared levels; no match: the default code
     coded     SELECT codes, sum(...) FROM mapped WHERE no code IS NULL GROUP BY codes
 
-Each statistic is then a small marginal of `coded`. Names in the text are positions (raw_0, code_0, ...): only the names
-of source columns and the declared levels come from outside, as quoted identifiers and literals.
+A query about persons must know which rows of a person are used before it can group them: `values`, `mapped`, `kept`
+(at most k rows of each person), `grouped`. Statistics are then small marginals. Names in the text are positions (raw_0,
+code_0, ...): only the names of source columns, the declared levels and the dataset's id come from outside, quoted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from discreet.axes import Axis
 from discreet.query import Counts, Statistic, Statistics, Sum
-from discreet.schema import Binary, Bounded, Categorical, Count, Schema
-from discreet.sources.cells import Cell, is_bad, number, number_levels, parsed, steps, text, text_levels
+from discreet.schema import Binary, Bounded, Categorical, Count, Person
+from discreet.sources.cells import Cell, clipped, number, number_levels, parsed, steps, text, text_levels
+from discreet.sources.persons import kept, person
+from discreet.sources.sums import halved, total
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Grouping", "coded", "groupings", "marginal", "total"]
+__all__ = ["Grouping", "coded", "groupings", "marginal"]
 
 # A joint table up to this many declared cells is grouped in one scan; a larger one costs a scan per set of columns.
 LARGEST_JOINT_TABLE = 200_000
@@ -36,9 +41,23 @@ class Grouping:
     statistics: tuple[Statistic, ...]
 
     @property
-    def sums(self) -> tuple[str, ...]:
-        """The numeric columns summed in this scan."""
-        return tuple(dict.fromkeys(s.column for s in self.statistics if isinstance(s, Sum)))
+    def products(self) -> tuple[tuple[Axis, ...], ...]:
+        """The axes whose products this scan sums, once each."""
+        return tuple(dict.fromkeys(s.axes for s in self.statistics if isinstance(s, Sum)))
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Every axis, once."""
+        return tuple(dict.fromkeys(axis for axes in self.products for axis in axes))
+
+    @property
+    def marginals(self) -> dict[tuple[str, ...], list[Statistic]]:
+        """The statistics, by the columns whose levels are the axes of their arrays."""
+        found: dict[tuple[str, ...], list[Statistic]] = {}
+        for statistic in self.statistics:
+            columns = statistic.columns if isinstance(statistic, Counts) else statistic.categories
+            found.setdefault(columns, []).append(statistic)
+        return found
 
 
 def groupings(query: Statistics) -> tuple[Grouping, ...]:
@@ -59,67 +78,108 @@ def groupings(query: Statistics) -> tuple[Grouping, ...]:
     return tuple(Grouping(columns, tuple(statistics)) for columns, statistics in shared.items())
 
 
-def coded(query: Statistics, grouping: Grouping, cells: Mapping[str, Cell], relation: str) -> "exp.Select":
-    """Codes of the grouping's columns, with `n` and the sums of every combination that occurs in `relation`."""
+def coded(
+    query: Statistics,
+    grouping: Grouping,
+    cells: Mapping[str, Cell],
+    relation: str,
+    id: str,  # noqa: A002
+    rows_at_most: int | None,
+) -> "exp.Select":
+    """Codes of the grouping's columns, with `n` and the sums of every combination that occurs in `relation`.
+
+    The sums are exact if no more rows are used than `rows_at_most`; None is no bound.
+    """
     from sqlglot import exp
 
-    mapped = _mapped(query.schema, grouping, cells, _grouped(query, grouping, cells, relation))
-    codes = [exp.column(name) for name in _names("code", grouping.columns)]
-    totals = [exp.Sum(this=exp.column(name)).as_(name) for name in ("n", *_names("sum", grouping.sums))]
-    used = [code.is_(exp.null()).not_() for code in codes]
-    return _from(exp.select(*codes, *totals).where(*used).group_by(*codes), mapped)
+    unit = query.schema.unit
+    if isinstance(unit, Person):
+        identifier = person(cells[unit.column], relation).as_("person")
+        categorical, numeric = _kinds(query, query.columns)
+        values = _values(query, query.columns, cells, relation, [identifier]).where(_known("person"), copy=False)
+        mapped = _mapped(query, categorical, cells, values, ["person", *_names("value", query, numeric)])
+        return _grouped(query, grouping, "code", kept(query, id, unit.max_records, mapped), rows_at_most)
+    used = {*grouping.columns, *(axis.column for axis in grouping.axes), *_excluding(query)}
+    values = _values(query, [name for name in query.columns if name in used], cells, relation, [])
+    totals = ["n", *(f"sum_{i}" for i, _ in enumerate(grouping.products))]
+    grouped = _grouped(query, grouping, "raw", values, rows_at_most)
+    mapped = _mapped(query, grouping.columns, cells, grouped, totals)
+    codes = [exp.column(name) for name in _names("code", query, grouping.columns)]
+    sums = [exp.Sum(this=exp.column(name)).as_(name) for name in totals]
+    whole = [_known(code.name) for code in codes]
+    return _from(exp.select(*codes, *sums).where(*whole).group_by(*codes), mapped)
 
 
-def marginal(grouping: Grouping, table: Counts, relation: str) -> "exp.Select":
-    """The cells of one count table that hold rows, from the coded `relation`: axis_0, axis_1, ... and n."""
+def marginal(query: Statistics, grouping: Grouping, columns: tuple[str, ...], relation: str) -> "exp.Select":
+    """Codes of `columns`, then n and every sum, for each combination that the coded `relation` holds."""
     from sqlglot import exp
 
-    codes = [exp.column(f"code_{grouping.columns.index(column)}") for column in table.columns]
-    axes = [code.as_(f"axis_{i}") for i, code in enumerate(codes)]
-    count = exp.cast(exp.func("coalesce", exp.Sum(this=exp.column("n")), exp.Literal.number(0)), "bigint")
-    return exp.select(*axes, count.as_("n")).from_(exp.to_table(relation)).group_by(*codes)
+    codes = [exp.column(name) for name in _names("code", query, columns)]
+    totals = [exp.Sum(this=exp.column(name)) for name in ("n", *(f"sum_{i}" for i, _ in enumerate(grouping.products)))]
+    sums = [exp.Coalesce(this=total, expressions=[exp.Literal.number(0)]) for total in totals]
+    return exp.select(*codes, *sums).from_(exp.to_table(relation)).group_by(*codes)
 
 
-def total(grouping: Grouping, statistic: Sum, relation: str) -> "exp.Select":
-    """The sum of one numeric column over the coded `relation`, in grid steps."""
+def _values(
+    query: Statistics, columns: Iterable[str], cells: Mapping[str, Cell], relation: str, others: "list[exp.Expr]"
+) -> "exp.Select":
+    """Raw cells of levels (raw_i), clipped numbers (value_i) and the other expressions, of every row."""
     from sqlglot import exp
 
-    column = exp.column(f"sum_{grouping.sums.index(statistic.column)}")
-    return exp.select(exp.func("coalesce", exp.Sum(this=column), exp.Literal.number(0))).from_(exp.to_table(relation))
+    raw, values = [], []
+    for name in columns:
+        i, column, cell = query.columns.index(name), query.schema.column(name), cells[name]
+        held = exp.column(cell.column, relation, quoted=True)
+        if isinstance(column, Bounded | Count):
+            raw.append(number(held, cell.storage).as_(f"number_{i}"))
+            values.append(clipped(exp.column(f"number_{i}"), column).as_(f"value_{i}"))
+        else:
+            raw.append(held.as_(f"raw_{i}"))
+            values.append(exp.column(f"raw_{i}"))
+    # numbers are read in a select of their own, so that a text is parsed once and not in every branch of the clipping
+    rows = exp.select(*raw, *others).from_(exp.to_table(relation))
+    if not raw and not others:
+        return rows.select(exp.Literal.number(0).as_("nothing"))
+    return _from(exp.select(*values, *(exp.column(other.alias) for other in others)), rows)
 
 
-def _grouped(query: Statistics, grouping: Grouping, cells: Mapping[str, Cell], relation: str) -> "exp.Select":
-    """Count and sum the rows of equal raw cells, without the rows that a bad number excludes."""
+def _grouped(
+    query: Statistics, grouping: Grouping, stem: str, values: "exp.Select", rows_at_most: int | None
+) -> "exp.Select":
+    """Count and sum the rows with equal `stem` cells, without those that a bad cell known by now excludes."""
     from sqlglot import exp
 
-    raw = {name: exp.column(cells[name].column, relation, quoted=True) for name in query.columns}
-    numeric = {
-        name: column for name in query.columns if isinstance(column := query.schema.column(name), Bounded | Count)
-    }
-    keys = [raw[name].as_(f"raw_{i}") for i, name in enumerate(grouping.columns)]
+    keys = [exp.column(name) for name in _names(stem, query, grouping.columns)]
+    halves = []
+    for a, axis in enumerate(grouping.axes):
+        column = query.schema.column(axis.column)
+        assert isinstance(column, Bounded | Count)  # Axis.of takes no other kind
+        value = exp.column(f"value_{query.columns.index(axis.column)}")
+        halves.append(halved(steps(value, column), axis).as_(f"half_{a}"))
+    categorical, numeric = _kinds(query, _excluding(query))
+    excluding = [*_names("value", query, numeric), *(_names("code", query, categorical) if stem == "code" else [])]
+    used = _from(exp.select(*(keys + halves or [exp.Literal.number(0).as_("nothing")])), values)
+    rows = used.where(*(_known(name) for name in excluding), copy=False)
+    halved_by = {axis: exp.column(f"half_{a}") for a, axis in enumerate(grouping.axes)}
     sums = [
-        exp.Sum(this=steps(raw[name], cells[name].storage, numeric[name])).as_(f"sum_{i}")
-        for i, name in enumerate(grouping.sums)
+        total([halved_by[axis] for axis in axes], axes, rows_at_most).as_(f"sum_{i}")
+        for i, axes in enumerate(grouping.products)
     ]
-    used = [
-        is_bad(number(raw[name], cells[name].storage)).not_()
-        for name, column in numeric.items()
-        if column.default_value is None
-    ]
-    rows = exp.select(*keys, exp.Count(this=exp.Star()).as_("n"), *sums).from_(exp.to_table(relation)).where(*used)
-    return rows.group_by(*(raw[name] for name in grouping.columns))
+    return _from(exp.select(*keys, exp.Count(this=exp.Star()).as_("n"), *sums), rows).group_by(*keys, copy=False)
 
 
-def _mapped(schema: Schema, grouping: Grouping, cells: Mapping[str, Cell], grouped: "exp.Select") -> "exp.Select":
-    """Raw cells to level codes: by text, else by number, else the default code (NULL: the group is excluded)."""
+def _mapped(
+    query: Statistics, columns: Iterable[str], cells: Mapping[str, Cell], inside: "exp.Select", others: list[str]
+) -> "exp.Select":
+    """Raw cells to level codes: by text, else by number, else the default code (NULL: the row is excluded)."""
     from sqlglot import exp
 
-    kept = [exp.column(name) for name in ("n", *_names("sum", grouping.sums))]
+    carried = [exp.column(name) for name in others]
     keys, codes, joins = [], [], []
-    for i, name in enumerate(grouping.columns):
-        column, raw = schema.column(name), exp.column(f"raw_{i}")
+    for name in columns:
+        i, column = query.columns.index(name), query.schema.column(name)
         assert isinstance(column, Binary | Categorical)  # groupings hold no other kind
-        written = text(raw, cells[name].storage)
+        written = text(exp.column(f"raw_{i}"), cells[name].storage)
         keys.append((exp.Lower(this=written) if isinstance(column, Binary) else written).as_(f"text_{i}"))
         keys.append(parsed(written).as_(f"number_{i}"))
         candidates: list[exp.Expr] = []
@@ -130,7 +190,7 @@ def _mapped(schema: Schema, grouping: Grouping, cells: Mapping[str, Cell], group
         if column.default_code is not None:
             candidates.append(exp.Literal.number(column.default_code))
         codes.append(exp.func("coalesce", *candidates).as_(f"code_{i}"))
-    result = _from(exp.select(*codes, *kept), _from(exp.select(*keys, *kept), grouped))
+    result = _from(exp.select(*codes, *carried), _from(exp.select(*keys, *carried), inside))
     for key, levels in joins:
         table = exp.values(levels, alias=f"{key}_levels", columns=["level", "code"])
         result = result.join(
@@ -139,10 +199,27 @@ def _mapped(schema: Schema, grouping: Grouping, cells: Mapping[str, Cell], group
     return result
 
 
+def _kinds(query: Statistics, columns: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The columns of levels and the columns of numbers."""
+    names = list(columns)
+    numeric = [name for name in names if isinstance(query.schema.column(name), Bounded | Count)]
+    return [name for name in names if name not in numeric], numeric
+
+
+def _excluding(query: Statistics) -> list[str]:
+    return [name for name in query.columns if query.schema.column(name).missing == "exclude"]
+
+
 def _from(outer: "exp.Select", inner: "exp.Select") -> "exp.Select":
     """`outer` over `inner`, without the deep copies that make up most of the time of building a nested query."""
     return outer.from_(inner.subquery("inside", copy=False), copy=False)
 
 
-def _names(stem: str, columns: tuple[str, ...]) -> list[str]:
-    return [f"{stem}_{i}" for i in range(len(columns))]
+def _known(name: str) -> "exp.Expr":
+    from sqlglot import exp
+
+    return exp.column(name).is_(exp.null()).not_()
+
+
+def _names(stem: str, query: Statistics, columns: Iterable[str]) -> list[str]:
+    return [f"{stem}_{query.columns.index(name)}" for name in columns]

@@ -1,0 +1,157 @@
+"""What all normal models share: default priors from declared bounds, simulation, and the noise-aware posterior.
+
+The posterior conditions on noisy moments of clamped, rounded records. Up to 2,000 records it augments the records
+themselves (exact); beyond, the moments are taken as normal given the parameters (central limit).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.axes import Axis
+from discreet.errors import QueryError
+from discreet.models.moments import Entry
+from discreet.query import Statistics
+from discreet.samplers.augmentation import augment
+from discreet.samplers.central_limit import central_limit
+from discreet.samplers.gaussian_system import GaussianSystem, Parameters
+from discreet.samplers.terms import Term
+
+__all__ = [
+    "MOST_RECORDS",
+    "SHAPE",
+    "SIGMAS",
+    "centres",
+    "chains_of",
+    "exact_moments",
+    "half_widths",
+    "independent_draws",
+    "plug_in_moments",
+    "system_rows",
+    "vector",
+]
+
+Array = NDArray[np.float64]
+
+MOST_RECORDS = 2000
+SEED = 0  # of the chains: public, so that a release has one posterior
+
+SHAPE = 3.0  # of the default inverse gamma: its mean exists and its deviation equals its mean
+SIGMAS = 3.0  # half of the declared range is three standard deviations, by default
+
+
+def centres(axes: Sequence[Axis]) -> Array:
+    """The middle of every declared range."""
+    return np.array([0.5 * (axis.lower + axis.upper) for axis in axes])
+
+
+def half_widths(axes: Sequence[Axis]) -> Array:
+    """Half of every declared range."""
+    return np.array([0.5 * (axis.upper - axis.lower) for axis in axes])
+
+
+def chains_of(
+    system: GaussianSystem,
+    axes: tuple[Axis, ...],
+    terms: tuple[Term, ...],
+    query: Statistics,
+    progress: Callable[[int], None] | None = None,
+) -> Parameters:
+    """Posterior draws of the system's parameters, arrays (chains, draws, …)."""
+    rng = np.random.default_rng(SEED)
+    sampler = augment if _likely_records(terms, query) <= MOST_RECORDS else central_limit
+    return sampler(system, axes, terms, query.sizes, rng, progress=progress)
+
+
+def _likely_records(terms: Sequence[Term], query: Statistics) -> float:
+    """How many records there may be, from public and released facts: the bound, or the noisy count where it is less."""
+    counted = [term for term in terms if not term.numbers and len(term.levels) <= 1]
+    if query.total is not None or not counted:
+        return float(query.sizes.highest)
+    factor = {level[0] for term in counted for level in term.levels}
+    one = [t for t in counted if not t.levels] or [t for t in counted if t.levels[0][0] == min(factor)]
+    spread = sum(term.law.variance for term in one) ** 0.5
+    return float(min(query.sizes.highest, sum(term.released for term in one) + 4.0 * spread))
+
+
+def system_rows(
+    system: GaussianSystem, axes: Sequence[Axis], n: int, rng: np.random.Generator
+) -> tuple[Parameters, dict[str, NDArray[np.int64]], NDArray[np.int64]]:
+    """Parameters from the prior, n records given them as grid steps by column, and their level codes."""
+    drawn = system.sample(1, rng)
+    parameters = {name: values[0] for name, values in drawn.items()}
+    values, codes = system.records(parameters, n, rng)
+    return parameters, {axis.column: axis.of_values(values[:, j]) for j, axis in enumerate(axes)}, codes
+
+
+def plug_in_moments(
+    system: GaussianSystem, axes: Sequence[Axis], entries: Sequence[Entry], total: float | None
+) -> GaussianSystem:
+    """The conjugate update that takes noisy moments at face value, after the least repair that makes them possible.
+
+    Eigenvalues below a thousandth of a record's range are raised to it: a plug-in posterior must at least exist.
+    """
+    moments = _scaled_moments(system, axes, entries, total)
+    moments[0, 0] = n = max(float(moments[0, 0]), 1.0)
+    values, vectors = np.linalg.eigh(moments / n)
+    return system.updated(_unscaled(n * (vectors * np.maximum(values, 1e-3)) @ vectors.T, axes))
+
+
+def exact_moments(
+    system: GaussianSystem, axes: Sequence[Axis], entries: Sequence[Entry], total: float | None
+) -> GaussianSystem:
+    """The conjugate update with the exact moments of public records."""
+    return system.updated(_unscaled(_scaled_moments(system, axes, entries, total), axes))
+
+
+def _scaled_moments(
+    system: GaussianSystem, axes: Sequence[Axis], entries: Sequence[Entry], total: float | None
+) -> Array:
+    """The moment matrix of (1, u, dummies); u_j = v_j / reach."""
+    moments = np.zeros((system.width, system.width))
+    levels = np.zeros(system.width)  # of the first factor, level by level, sums of 1 and u: the margins
+    for entry in entries:
+        released = entry.value / float(np.prod([axes[j].reach for j in entry.numbers]))
+        places = [1 + j for j in entry.numbers] + [_place(system, level) for level in entry.levels]
+        if len(entry.levels) == 1 and entry.levels[0][0] == 0:
+            levels[places[0] if entry.numbers else 0] += released
+        if -1 not in places:  # the first level of a factor has no dummy
+            row, column = [0, 0, *places][-2:]
+            moments[row, column] = moments[column, row] = released
+    if system.factors:
+        moments[0, : 1 + len(axes)] = moments[: 1 + len(axes), 0] = levels[: 1 + len(axes)]
+    if total is not None:
+        moments[0, 0] = total
+    for place in range(1 + len(axes), system.width):
+        moments[place, place] = moments[0, place]
+    return moments
+
+
+def independent_draws(system: GaussianSystem, draws: int = 4000) -> Parameters:
+    """Independent draws of a conjugate posterior, as four chains of equal length."""
+    drawn = system.sample(draws, np.random.default_rng(SEED))
+    return {name: values.reshape(4, draws // 4, *values.shape[1:]) for name, values in drawn.items()}
+
+
+def _unscaled(moments: Array, axes: Sequence[Axis]) -> Array:
+    """Moments of (1, x, dummies) from those of (1, u, dummies), where x = centre + half-width · u."""
+    change = np.eye(len(moments))
+    for j, axis in enumerate(axes, start=1):
+        change[j, 0], change[j, j] = axis.centre, axis.unit * axis.reach
+    return np.asarray(change @ moments @ change.T)
+
+
+def _place(system: GaussianSystem, level: tuple[int, int]) -> int:
+    """Where the dummy of a level stands in the design vector; -1 for a first level, which has none."""
+    factor, code = level
+    return int(system.dummy_starts[factor]) + code - 1 if code else -1
+
+
+def vector(field: str, value: Any, size: int) -> Array:
+    """A vector of `size` finite numbers."""
+    array = np.asarray(value, dtype=float)
+    if array.shape != (size,) or not np.all(np.isfinite(array)):
+        raise QueryError(f"{field} must be {size} finite numbers, got {value!r}")
+    return array

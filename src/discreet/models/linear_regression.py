@@ -1,0 +1,195 @@
+"""A numeric column on other columns: y = intercept + slopes · x + effects of levels + error, all clamped to bounds.
+
+    error ~ N(0, variance),  variance ~ InverseGamma(shape, scale)
+    coefficients | variance ~ N(m, variance · inv(precision))
+    numeric features ~ N(mu, Sigma), (mu, Sigma) ~ normal-inverse-Wishart;  every category ~ Dirichlet, independent
+
+The law of the features is part of the model: what noise does to X'X can only be told against what X may have been.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.axes import Axis
+from discreet.errors import QueryError
+from discreet.guarantee.basis import positive
+from discreet.models.base import Simulated, Value, column_names, public_statistics
+from discreet.models.gaussian import (
+    SHAPE,
+    SIGMAS,
+    centres,
+    chains_of,
+    exact_moments,
+    half_widths,
+    independent_draws,
+    plug_in_moments,
+    system_rows,
+    vector,
+)
+from discreet.models.moments import moment_axes, moment_entries, moment_query, moment_terms
+from discreet.models.multivariate_normal import Niw, checked_niw, default_niw, to_niw
+from discreet.noise import NoiseLaw
+from discreet.posterior import ChainsPosterior
+from discreet.query import Statistics, levels_of
+from discreet.samplers.gaussian_system import Factor, GaussianSystem, Node, Parameters, from_niw
+from discreet.schema import Binary, Categorical, Schema
+from discreet.sources import Dataset
+
+__all__ = ["LinearRegression"]
+
+# mean of the coefficients, their precision in units of the error variance, shape and scale of that variance
+Nig = tuple[tuple[float, ...], tuple[tuple[float, ...], ...], float, float]
+
+
+@dataclass(frozen=True)
+class LinearRegression:
+    """Intercept, slopes, effects of levels (against the first level) and error variance.
+
+    Parameters
+    ----------
+    target, features
+        A bounded column, and bounded, count, binary or categorical ones.
+    prior
+        (mean, precision, shape, scale) in the order intercept, numeric features, other levels of each category. Without
+        one: no effect of anything, the middle of the target's range, each effect known like from one record; an error
+        variance for which the target's range is about six standard deviations.
+    feature_prior
+        (mean, strength, degrees, scale) of the numeric features, as in `MultivariateNormal`.
+    level_prior
+        Dirichlet concentration of the levels of every category.
+    """
+
+    target: str
+    features: tuple[str, ...]
+    prior: Nig | None = None
+    feature_prior: Niw | None = None
+    level_prior: float = 1.0
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        features = column_names("LinearRegression.features", self.features)
+        if self.target in features:
+            raise QueryError(f"LinearRegression.features must not contain the target, got {list(features)!r}")
+        object.__setattr__(self, "features", features)
+        level_prior = positive("LinearRegression.level_prior", self.level_prior, error=QueryError)
+        object.__setattr__(self, "level_prior", level_prior)
+        if self.prior is not None:
+            object.__setattr__(self, "prior", _checked_nig(self.prior))
+
+    def query(self, schema: Schema) -> Statistics:
+        """X'X, X'y and y'y, jointly."""
+        self._system(schema)  # refuses priors that do not fit the columns
+        return moment_query(schema, self._numbers(schema), self._categories(schema), self.by)
+
+    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> ChainsPosterior:
+        """Draws of coefficients and error variance given the noisy moments of the clamped records."""
+        schema = query.schema
+        entries = moment_entries(query, value, self._numbers(schema), self._categories(schema))
+        drawn = chains_of(self._system(schema), self._axes(schema), moment_terms(entries, laws), query)
+        return self._answers(schema, drawn)
+
+    def plug_in(self, query: Statistics, value: Value) -> ChainsPosterior:
+        """The conjugate posterior that takes the noisy moments at face value."""
+        schema = query.schema
+        entries = moment_entries(query, value, self._numbers(schema), self._categories(schema))
+        updated = plug_in_moments(self._system(schema), self._axes(schema), entries, query.total)
+        return self._answers(schema, independent_draws(updated))
+
+    def updated(self, public: Dataset) -> "LinearRegression":
+        """The same model with its prior strengthened by the records of a public dataset."""
+        query, value = public_statistics(replace(self, by=None), public)
+        schema = public.schema
+        entries = moment_entries(query, value, self._numbers(schema), self._categories(schema))
+        system = exact_moments(self._system(schema), self._axes(schema), entries, query.total)
+        node = system.nodes[-1]
+        prior = (tuple(node.mean.tolist()), tuple(map(tuple, node.precision.tolist())), node.shape, node.rate)
+        feature_prior = to_niw(system.nodes[:-1]) if len(system.nodes) > 1 else None
+        return replace(self, prior=prior, feature_prior=feature_prior)
+
+    def implied_schema(self) -> None:
+        """Nothing: bounds and levels must be declared."""
+        return
+
+    def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
+        """Parameters of features and target from their priors, then n records."""
+        parameters, rows, codes = system_rows(self._system(schema), self._axes(schema), n, rng)
+        rows |= {name: codes[:, f] for f, name in enumerate(self._categories(schema))}
+        last = len(self._numbers(schema)) - 1
+        truth = {"coefficients": parameters[f"coefficients[{last}]"], "variance": parameters[f"variance[{last}]"]}
+        return truth, rows
+
+    def coefficient_names(self, schema: Schema) -> tuple[str, ...]:
+        """The order of the coefficients: intercept, numeric features, other levels of each category."""
+        levels = [f"{name}={level}" for name in self._categories(schema) for level in levels_of(schema, name)[1:]]
+        return ("intercept", *self._numbers(schema)[:-1], *levels)
+
+    def _categories(self, schema: Schema) -> tuple[str, ...]:
+        return tuple(name for name in self.features if isinstance(schema.column(name), Binary | Categorical))
+
+    def _numbers(self, schema: Schema) -> tuple[str, ...]:
+        """The numeric features, and the target last."""
+        return (*(name for name in self.features if name not in self._categories(schema)), self.target)
+
+    def _axes(self, schema: Schema) -> tuple[Axis, ...]:
+        return moment_axes(schema, self._numbers(schema))
+
+    def _system(self, schema: Schema) -> GaussianSystem:
+        axes, categories = self._axes(schema), self._categories(schema)
+        numeric = axes[:-1]
+        feature_prior = default_niw(numeric) if self.feature_prior is None else self.feature_prior
+        names = tuple(axis.column for axis in numeric)
+        nodes = (
+            from_niw(names, *checked_niw("LinearRegression.feature_prior", feature_prior, len(numeric)))
+            if numeric
+            else ()
+        )
+        levels = [len(levels_of(schema, name)) for name in categories]
+        factors = tuple(Factor(name, np.full(k, self.level_prior)) for name, k in zip(categories, levels, strict=True))
+        effects = sum(levels) - len(levels)
+        mean, precision, shape, scale = self.prior or _default_nig(axes, effects)
+        size = 1 + len(numeric) + effects
+        if len(mean) != size or np.shape(precision) != (size, size):
+            raise QueryError(f"LinearRegression.prior must be about {size} coefficients, got {len(mean)}")
+        target = Node(
+            self.target,
+            tuple(range(len(numeric))),
+            tuple(range(len(factors))),
+            np.asarray(mean),
+            np.asarray(precision),
+            shape,
+            scale,
+        )
+        return GaussianSystem((*nodes, target), factors)
+
+    def _answers(self, schema: Schema, parameters: Parameters) -> ChainsPosterior:
+        last = len(self._numbers(schema)) - 1
+        found = {"coefficients": parameters[f"coefficients[{last}]"], "variance": parameters[f"variance[{last}]"]}
+        return ChainsPosterior(found, {"coefficients": {"coefficient": self.coefficient_names(schema)}})
+
+
+def _default_nig(axes: tuple[Axis, ...], effects: int) -> Nig:
+    """No effects. With u = (x - centre) / half-width, the value at the centre and the slopes in u have precision 1."""
+    *middles, middle = centres(axes).tolist()
+    *halves, half = half_widths(axes).tolist()
+    size = 1 + len(middles) + effects
+    change = np.eye(size)
+    change[0, 1 : 1 + len(middles)] = middles
+    change[range(1, 1 + len(middles)), range(1, 1 + len(middles))] = halves
+    mean = [middle] + [0.0] * (size - 1)
+    scale = (SHAPE - 1.0) * (half / SIGMAS) ** 2
+    return tuple(mean), tuple(map(tuple, (change.T @ change).tolist())), SHAPE, scale
+
+
+def _checked_nig(prior: Any) -> Nig:
+    if not isinstance(prior, tuple | list) or len(prior) != 4:
+        raise QueryError(f"LinearRegression.prior must be (mean, precision, shape, scale), got {prior!r}")
+    mean, precision, shape, scale = prior
+    size = len(mean) if isinstance(mean, tuple | list) else 0
+    matrix = np.asarray(precision, dtype=float)
+    if matrix.shape != (size, size) or not np.all(np.isfinite(matrix)):
+        raise QueryError(f"LinearRegression.prior precision must be a matrix of order {size}, got {matrix.shape}")
+    a, b = (positive("LinearRegression.prior", x, error=QueryError) for x in (shape, scale))
+    return tuple(vector("LinearRegression.prior mean", mean, size).tolist()), tuple(map(tuple, matrix.tolist())), a, b

@@ -1,0 +1,140 @@
+"""Several numeric columns, jointly normal and clamped to their declared bounds.
+
+x ~ N(mean, covariance),   covariance ~ InverseWishart(degrees, scale)
+mean | covariance ~ N(m, covariance / strength)
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.axes import Axis
+from discreet.errors import QueryError
+from discreet.guarantee.basis import positive
+from discreet.models.base import Simulated, Value, column_names, public_statistics
+from discreet.models.gaussian import (
+    SIGMAS,
+    centres,
+    chains_of,
+    exact_moments,
+    half_widths,
+    independent_draws,
+    plug_in_moments,
+    system_rows,
+    vector,
+)
+from discreet.models.moments import moment_axes, moment_entries, moment_query, moment_terms
+from discreet.noise import NoiseLaw
+from discreet.posterior import ChainsPosterior
+from discreet.query import Statistics
+from discreet.samplers.gaussian_system import GaussianSystem, Node, Parameters, from_niw
+from discreet.schema import Schema
+from discreet.sources import Dataset
+
+__all__ = ["MultivariateNormal", "Niw", "checked_niw", "default_niw", "to_niw"]
+
+# mean, strength, degrees, scale matrix
+Niw = tuple[tuple[float, ...], float, float, tuple[tuple[float, ...], ...]]
+
+
+@dataclass(frozen=True)
+class MultivariateNormal:
+    """Mean vector and covariance matrix of bounded columns.
+
+    `prior` is (mean, strength, degrees, scale): a vector, two numbers and a matrix. Without one: the middle of the
+    declared ranges with the strength of one record, and independent columns whose ranges are six standard deviations.
+    """
+
+    columns: tuple[str, ...]
+    prior: Niw | None = None
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", column_names("MultivariateNormal.columns", self.columns))
+        if self.prior is not None:
+            object.__setattr__(self, "prior", checked_niw("MultivariateNormal.prior", self.prior, len(self.columns)))
+
+    def query(self, schema: Schema) -> Statistics:
+        """All sums and products, jointly."""
+        return moment_query(schema, self.columns, (), self.by)
+
+    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> ChainsPosterior:
+        """Draws of mean and covariance given the noisy moments of the clamped records."""
+        system = self._system(query.schema)
+        terms = moment_terms(moment_entries(query, value, self.columns), laws)
+        return self._answers(system, chains_of(system, self._axes(query.schema), terms, query))
+
+    def plug_in(self, query: Statistics, value: Value) -> ChainsPosterior:
+        """The conjugate posterior that takes the noisy moments at face value."""
+        system, entries = self._system(query.schema), moment_entries(query, value, self.columns)
+        updated = plug_in_moments(system, self._axes(query.schema), entries, query.total)
+        return self._answers(system, independent_draws(updated))
+
+    def updated(self, public: Dataset) -> "MultivariateNormal":
+        """The same model with its prior strengthened by the records of a public dataset."""
+        query, value = public_statistics(replace(self, by=None), public)
+        entries = moment_entries(query, value, self.columns)
+        system = exact_moments(self._system(public.schema), self._axes(public.schema), entries, query.total)
+        return replace(self, prior=to_niw(system.nodes))
+
+    def implied_schema(self) -> None:
+        """Nothing: the bounds must be declared."""
+        return
+
+    def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
+        """Mean and covariance from the prior, then n records."""
+        system = self._system(schema)
+        parameters, rows, _ = system_rows(system, self._axes(schema), n, rng)
+        mean, covariance = system.mean_and_covariance(parameters)
+        return {"mean": mean, "covariance": covariance}, rows
+
+    def _axes(self, schema: Schema) -> tuple[Axis, ...]:
+        return moment_axes(schema, self.columns)
+
+    def _system(self, schema: Schema) -> GaussianSystem:
+        return GaussianSystem(from_niw(self.columns, *(self.prior or default_niw(self._axes(schema)))))
+
+    def _answers(self, system: GaussianSystem, parameters: Parameters) -> ChainsPosterior:
+        mean, covariance = system.mean_and_covariance(parameters)
+        labels = {"mean": {"column": self.columns}, "covariance": {"column": self.columns, "other": self.columns}}
+        return ChainsPosterior({"mean": mean, "covariance": covariance}, labels)
+
+
+def default_niw(axes: tuple[Axis, ...]) -> Niw:
+    """One record in the middle of the ranges; covariances around independence, three standard deviations to a bound."""
+    size = len(axes)
+    spread = 2.0 * np.diag((half_widths(axes) / SIGMAS) ** 2)  # degrees of size + 3: the mean covariance is half of it
+    return tuple(centres(axes).tolist()), 1.0, size + 3.0, tuple(map(tuple, spread.tolist()))
+
+
+def to_niw(nodes: tuple[Node, ...]) -> Niw:
+    """The normal-inverse-Wishart law of nodes that each regress on all earlier ones: the inverse of `from_niw`.
+
+    The last node's prior holds all but one row of the pseudo-data's moment matrix, and its rate closes it.
+    """
+    last, size = nodes[-1], len(nodes)
+    moments = np.zeros((size + 1, size + 1))
+    moments[:size, :size] = last.precision
+    moments[size, :size] = moments[:size, size] = last.precision @ last.mean
+    moments[size, size] = 2.0 * last.rate + last.mean @ last.precision @ last.mean
+    strength = float(moments[0, 0])
+    mean = moments[0, 1:] / strength
+    scale = moments[1:, 1:] - strength * np.outer(mean, mean)
+    return tuple(mean.tolist()), strength, 2.0 * last.shape, tuple(map(tuple, scale.tolist()))
+
+
+def checked_niw(field: str, prior: Any, size: int) -> Niw:
+    """A normal-inverse-Wishart prior as plain numbers; whether its matrix is positive definite is checked on use."""
+    if not isinstance(prior, tuple | list) or len(prior) != 4:
+        raise QueryError(f"{field} must be (mean, strength, degrees, scale matrix), got {prior!r}")
+    mean, strength, degrees, scale = prior
+    matrix = np.asarray(scale, dtype=float)
+    if matrix.shape != (size, size) or not np.all(np.isfinite(matrix)):
+        raise QueryError(f"{field} scale must be a matrix of order {size}, got shape {matrix.shape}")
+    numbers = (
+        positive(f"{field} strength", strength, error=QueryError),
+        positive(f"{field} degrees", degrees, error=QueryError),
+    )
+    return tuple(vector(f"{field} mean", mean, size).tolist()), *numbers, tuple(map(tuple, matrix.tolist()))

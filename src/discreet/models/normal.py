@@ -1,0 +1,103 @@
+"""A numeric column with unknown mean and variance: x ~ N(mean, variance), clamped to its declared bounds.
+
+    mean | variance ~ N(m, variance / strength),   variance ~ InverseGamma(shape, scale)
+
+The release is Σ u and Σ u² (and the number of rows where it is private), u the column on [-1, 1].
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.axes import Axis
+from discreet.errors import QueryError
+from discreet.guarantee.basis import positive
+from discreet.models.base import Simulated, Value, number, public_statistics
+from discreet.models.gaussian import (
+    SHAPE,
+    SIGMAS,
+    centres,
+    chains_of,
+    exact_moments,
+    half_widths,
+    independent_draws,
+    plug_in_moments,
+    system_rows,
+)
+from discreet.models.moments import moment_axes, moment_entries, moment_query, moment_terms
+from discreet.noise import NoiseLaw
+from discreet.posterior import ChainsPosterior
+from discreet.query import Statistics
+from discreet.samplers.gaussian_system import GaussianSystem, Node, Parameters
+from discreet.schema import Schema
+from discreet.sources import Dataset
+
+__all__ = ["Normal"]
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Mean and variance of a bounded column.
+
+    `prior` is (mean, strength, shape, scale). Without one: the middle of the declared range with the strength of one
+    record, and a variance for which the range is about six standard deviations (shape 3).
+    """
+
+    column: str
+    prior: tuple[float, float, float, float] | None = None
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.prior is None:
+            return
+        if not isinstance(self.prior, tuple | list) or len(self.prior) != 4:
+            raise QueryError(f"Normal.prior must be (mean, strength, shape, scale), got {self.prior!r}")
+        rest = (positive("Normal.prior", value, error=QueryError) for value in self.prior[1:])
+        object.__setattr__(self, "prior", (number("Normal.prior", self.prior[0]), *rest))
+
+    def query(self, schema: Schema) -> Statistics:
+        """Sum and sum of squares, jointly."""
+        return moment_query(schema, (self.column,), (), self.by)
+
+    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> ChainsPosterior:
+        """Draws of mean and variance given the noisy moments of the clamped records."""
+        terms = moment_terms(moment_entries(query, value, (self.column,)), laws)
+        return _answers(chains_of(self._system(query.schema), self._axes(query.schema), terms, query))
+
+    def plug_in(self, query: Statistics, value: Value) -> ChainsPosterior:
+        """The conjugate posterior that takes the noisy moments at face value."""
+        entries = moment_entries(query, value, (self.column,))
+        updated = plug_in_moments(self._system(query.schema), self._axes(query.schema), entries, query.total)
+        return _answers(independent_draws(updated))
+
+    def updated(self, public: Dataset) -> "Normal":
+        """The same model with its prior strengthened by the records of a public dataset."""
+        query, value = public_statistics(replace(self, by=None), public)
+        entries = moment_entries(query, value, (self.column,))
+        (node,) = exact_moments(self._system(public.schema), self._axes(public.schema), entries, query.total).nodes
+        return replace(self, prior=(float(node.mean[0]), float(node.precision[0, 0]), node.shape, node.rate))
+
+    def implied_schema(self) -> None:
+        """Nothing: the bounds must be declared."""
+        return
+
+    def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
+        """Mean and variance from the prior, then n records."""
+        parameters, rows, _ = system_rows(self._system(schema), self._axes(schema), n, rng)
+        return {"mean": parameters["coefficients[0]"][0], "variance": parameters["variance[0]"]}, rows
+
+    def _axes(self, schema: Schema) -> tuple[Axis, ...]:
+        return moment_axes(schema, (self.column,))
+
+    def _system(self, schema: Schema) -> GaussianSystem:
+        axes = self._axes(schema)
+        sigma = half_widths(axes)[0] / SIGMAS
+        default = (float(centres(axes)[0]), 1.0, SHAPE, (SHAPE - 1.0) * float(sigma) ** 2)
+        mean, strength, shape, scale = self.prior or default
+        node = Node(self.column, (), (), np.array([mean]), np.array([[strength]]), shape, scale)
+        return GaussianSystem((node,))
+
+
+def _answers(parameters: Parameters) -> ChainsPosterior:
+    return ChainsPosterior({"mean": parameters["coefficients[0]"][..., 0], "variance": parameters["variance[0]"]})

@@ -1,0 +1,116 @@
+"""A numeric column of known deviation: x ~ N(mean, sd²), clamped to its declared bounds; mean ~ N(m, s²).
+
+Clamping is part of the likelihood: a record on a bound says "at least this far out".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.axes import Axis
+from discreet.errors import QueryError
+from discreet.guarantee.basis import positive
+from discreet.models.base import Simulated, Value, number, public_statistics
+from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
+from discreet.noise import NoiseLaw
+from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
+from discreet.query import Statistics
+from discreet.samplers.record_laws import ClampedNormal
+from discreet.schema import Schema
+from discreet.sources import Dataset
+
+__all__ = ["NormalMean"]
+
+Array = NDArray[np.float64]
+IDENTITY = Link("identity")
+
+
+@dataclass(frozen=True)
+class NormalMean:
+    """The mean of a bounded column whose deviation `sd` is known.
+
+    `prior` is (mean, sd) of the mean; without one, the middle of the declared range and half of its width.
+    """
+
+    column: str
+    sd: float
+    prior: tuple[float, float] | None = None
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sd", positive("NormalMean.sd", self.sd, error=QueryError))
+        if self.prior is None:
+            return
+        if not isinstance(self.prior, tuple | list) or len(self.prior) != 2:
+            raise QueryError(f"NormalMean.prior must be a pair (mean, sd), got {self.prior!r}")
+        mean, sd = self.prior
+        field = "NormalMean.prior"
+        object.__setattr__(self, "prior", (number(field, mean), positive(field, sd, error=QueryError)))
+
+    def query(self, schema: Schema) -> Statistics:
+        """The sum of the clamped cells."""
+        return sum_query(schema, self.column, self.by)
+
+    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> CurvePosterior:
+        """The exact posterior of the mean, by Fourier inversion and quadrature."""
+        released = noisy_sum(query, value, laws, self._record(query.schema))
+        mean, sd = self._prior(query.schema)
+        return curve_posterior(
+            "mean", _LogNormal(mean, sd), released.log_likelihood, IDENTITY, mean, sd, released.record
+        )
+
+    def plug_in(self, query: Statistics, value: Value) -> CurvePosterior:
+        """The conjugate normal law with the noisy sum at face value."""
+        mean, sd = self._after(query, value)
+        record = self._record(query.schema)
+        return curve_posterior("mean", _LogNormal(mean, sd), np.zeros_like, IDENTITY, mean, sd, record)
+
+    def updated(self, public: Dataset) -> "NormalMean":
+        """The same model with its prior strengthened by the cells of a public dataset (clamped as the schema says)."""
+        return replace(self, prior=self._after(*public_statistics(replace(self, by=None), public)))
+
+    def population(self, schema: Schema) -> Scalar:
+        """The mean itself, when groups are pooled."""
+        return Scalar("mean", "identity", *self._prior(schema), record=self._record(schema))
+
+    def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
+        """Log-probability of a group's release as a function of the parameter."""
+        return noisy_sum(query, value, laws, self._record(query.schema)).log_likelihood
+
+    def implied_schema(self) -> None:
+        """Nothing: the bounds must be declared."""
+        return
+
+    def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
+        """A mean from the prior, then n cells."""
+        mean = rng.normal(*self._prior(schema))
+        return {"mean": mean}, {self.column: self._axis(schema).of_values(rng.normal(mean, self.sd, n))}
+
+    def _prior(self, schema: Schema) -> tuple[float, float]:
+        axis = self._axis(schema)
+        return self.prior or (0.5 * (axis.lower + axis.upper), 0.5 * (axis.upper - axis.lower))
+
+    def _after(self, query: Statistics, value: Value) -> tuple[float, float]:
+        """Mean and deviation of the conjugate posterior given n and an exact sum."""
+        mean, sd = self._prior(query.schema)
+        n, total = plain_sum(query, value, self._axis(query.schema))
+        precision = 1.0 / sd**2 + n / self.sd**2
+        return (mean / sd**2 + total / self.sd**2) / precision, precision**-0.5
+
+    def _axis(self, schema: Schema) -> Axis:
+        return Axis.of(schema, self.column)
+
+    def _record(self, schema: Schema) -> ClampedNormal:
+        return ClampedNormal(lattice_of(self._axis(schema)), self.sd)
+
+
+class _LogNormal:
+    """Log-density of a normal law."""
+
+    def __init__(self, mean: float, sd: float) -> None:
+        self.mean, self.sd = mean, sd
+
+    def __call__(self, x: Array) -> Array:
+        return np.asarray(-0.5 * ((x - self.mean) / self.sd) ** 2 - np.log(self.sd * np.sqrt(2.0 * np.pi)))

@@ -1,0 +1,43 @@
+"""What models of one noisy sum share: the query, the likelihood of their parameter, and the plug-in sum."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from discreet.axes import Axis
+from discreet.models.base import Value
+from discreet.noise import NoiseLaw
+from discreet.query import Counts, Statistic, Statistics, Sum, used_rows
+from discreet.samplers.fourier import NoisySum
+from discreet.samplers.record_laws import Lattice, RecordLaw
+from discreet.schema import Schema
+
+__all__ = ["lattice_of", "noisy_sum", "plain_sum", "sum_query"]
+
+
+def sum_query(schema: Schema, column: str, by: str | None) -> Statistics:
+    """The sum of a column, with the number of rows where it is private."""
+    columns = (column,) if by is None else (column, by)
+    counted = by is not None or used_rows(schema, columns) is None
+    statistics: tuple[Statistic, ...] = (Sum.of(schema, "sum", column),)
+    return Statistics(schema, (Counts.over(schema, "n"), *statistics) if counted else statistics).grouped(by)
+
+
+def lattice_of(axis: Axis) -> Lattice:
+    """The axis as the record laws see it; merged steps put the cells half a grid step below their values."""
+    return Lattice(axis.centre, axis.unit, axis.reach, -0.5 * axis.grid if axis.shift else 0.0)
+
+
+def noisy_sum(query: Statistics, value: Value, laws: Mapping[str, NoiseLaw], record: RecordLaw) -> NoisySum:
+    """The released numbers of one group, ready to be asked for the likelihood of a parameter."""
+    size = {"released_size": float(value["n"]), "size_law": laws["n"]} if "n" in value else {}
+    return NoisySum(float(value["sum"]), laws["sum"], record, query.sizes, **size)  # type: ignore[arg-type]
+
+
+def plain_sum(query: Statistics, value: Value, axis: Axis) -> tuple[float, float]:
+    """The number of records and the sum of their values in the column's own units, clipped to what is possible."""
+    known: Any = value.get("n", query.total)
+    n = float(max(known, 0.0))
+    v = float(np.clip(float(value["sum"]), -n * axis.reach, n * axis.reach))
+    return n, n * axis.centre + axis.unit * v

@@ -1,0 +1,275 @@
+"""What a release would give, before any row is read: `plan` for one mechanism, `compare` for several.
+
+Everything is simulated from the prior and the schema, which are public: no data, no ledger, nothing spent.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import QueryError
+from discreet.guarantee import Budget, Guarantee
+from discreet.mechanisms import Mechanism, NoisyStatistics
+from discreet.models import Model
+from discreet.pipeline import check_types, simulate
+from discreet.schema import Binary, Categorical, Column, Schema
+
+__all__ = ["Candidate", "Comparison", "Plan", "compare", "plan"]
+
+Array = NDArray[np.float64]
+
+DROWNED = 0.9  # an estimate whose error is this share of the prior's spread has learned next to nothing
+CLOSE = 2.0  # Monte Carlo errors within which two mechanisms are called a tie
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a release would give; figures are averages over the prior, simulated. Widths are of 90% intervals."""
+
+    guarantee: Guarantee
+    noise: dict[str, float]
+    width: dict[str, float] | None
+    coverage: float | None
+    coverage_error: float | None
+    error: dict[str, float]
+    runs: int
+    complete: dict[str, str]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{head:<12}{text}" for head, text in self.lines())
+
+    def lines(self) -> list[tuple[str, str]]:
+        """The plan in words; one line of noise for statistics that share their scale."""
+        found = [("guarantee", str(self.guarantee))]
+        by_scale: dict[float, list[str]] = {}
+        for name, scale in self.noise.items():
+            by_scale.setdefault(scale, []).append(name)
+        found += [
+            ("noise", f"standard deviation {scale:.4g} on {', '.join(names)}") for scale, names in by_scale.items()
+        ]
+        if self.width is None or self.coverage is None:
+            found.append(("width", "no interval: what is released is a draw of a tempered posterior"))
+        else:
+            covered = f"{self.coverage:.1%} ± {self.coverage_error:.1%}"
+            found.append(("width", f"{_named(self.width)} on average for 90% intervals, which cover {covered}"))
+        found.append(
+            ("error", f"{_named(self.error)} root mean square of the estimate, over {self.runs} simulated runs")
+        )
+        for name, level in self.complete.items():
+            found.append(
+                ("complete", f"{name} is declared complete: a cell that is missing or no level counts as {level}")
+            )
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**vars(self), "guarantee": self.guarantee.to_json()}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One mechanism of a comparison; `score` is the mean log error or log width against the best, `tie` with it."""
+
+    mechanism: Mechanism
+    plan: Plan
+    score: float
+    score_error: float
+    tie: bool
+    drowned: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Mechanisms that fit a model and a budget, best first."""
+
+    candidates: tuple[Candidate, ...]
+    refused: dict[str, str]
+
+    @property
+    def best(self) -> Mechanism:
+        """The mechanism that ranks first."""
+        return self.candidates[0].mechanism
+
+    def __str__(self) -> str:
+        rows = []
+        for rank, one in enumerate(self.candidates, start=1):
+            width = "no interval" if one.plan.width is None else f"width {_named(one.plan.width)}"
+            notes = [
+                note for note, says in (("tie", one.tie and rank > 1), ("noise drowns the signal", one.drowned)) if says
+            ]
+            coverage = "" if one.plan.coverage is None else f", covers {one.plan.coverage:.1%}"
+            rows.append(
+                f"{rank}. {one.mechanism}: {width}{coverage}, error {_named(one.plan.error)}"
+                + (f" ({'; '.join(notes)})" if notes else "")
+            )
+        return "\n".join([*rows, *(f"-  {name}: {reason}" for name, reason in self.refused.items())])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "candidates": [
+                {**vars(one), "mechanism": str(one.mechanism), "plan": one.plan.to_json()} for one in self.candidates
+            ],
+            "refused": self.refused,
+        }
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Per run and parameter: squared error, width and hit, averaged over coordinates; and the truths' spread."""
+
+    errors: dict[str, Array]
+    widths: dict[str, Array]
+    hits: Array
+    spread: dict[str, float]
+
+
+def plan(model: Model, mechanism: Mechanism, *, schema: Schema, runs: int = 200) -> Plan:
+    """What to expect of a release, from public facts alone: no data, no ledger, nothing spent."""
+    check_types("plan", model, mechanism)
+    _check_schema("plan", schema)
+    return _plan(model, mechanism, schema, _simulated(model, mechanism, schema, runs))
+
+
+def compare(
+    model: Model,
+    budget: Budget,
+    *,
+    schema: Schema,
+    mechanisms: Sequence[Mechanism] | None = None,
+    also: Sequence[Mechanism] = (),
+    runs: int = 200,
+) -> Comparison:
+    """Rank mechanisms on the same simulated tables: by the width of 90% intervals where all have them, else by error.
+
+    Without `mechanisms`, those that the budget alone determines are compared, and those in `also`. One that spends
+    more than the budget, or does not fit the model, is listed as refused. Differences within two Monte Carlo errors are
+    ties.
+    """
+    if not isinstance(budget, Budget):
+        raise QueryError(f"compare budget must be a Budget, got {budget!r}")
+    _check_schema("compare", schema)
+    made: list[tuple[Mechanism, Plan, _Runs]] = []
+    refused: dict[str, str] = {}
+    for mechanism in dict.fromkeys((*(_within(budget) if mechanisms is None else mechanisms), *also)):
+        check_types("compare", model, mechanism)
+        try:
+            spent = mechanism.guarantee(model.query(schema)).epsilon(budget.delta or 0.0)
+            if spent > budget.epsilon * (1 + 1e-9):
+                refused[str(mechanism)] = f"would spend epsilon = {spent:.4g} of {budget.epsilon:g}"
+                continue
+        except QueryError as problem:
+            refused[str(mechanism)] = str(problem)
+            continue
+        found = _simulated(model, mechanism, schema, runs)
+        made.append((mechanism, _plan(model, mechanism, schema, found), found))
+    if not made:
+        raise QueryError(f"compare must have a mechanism that fits the model and the budget, got {refused}")
+    return Comparison(_ranked(made), refused)
+
+
+def _within(budget: Budget) -> list[Mechanism]:
+    laplace = NoisyStatistics(epsilon=budget.epsilon)
+    return [laplace, replace(laplace, delta=budget.delta)] if budget.delta else [laplace]
+
+
+def _ranked(made: list[tuple[Mechanism, Plan, _Runs]]) -> tuple[Candidate, ...]:
+    """Best first, by the mean over parameters of log width (log root mean square error, if some have no interval)."""
+    by_width = all(runs.widths for _, _, runs in made)
+    scores = [_log_scores(runs.widths if by_width else runs.errors) * (1.0 if by_width else 0.5) for _, _, runs in made]
+    order = sorted(range(len(made)), key=lambda i: float(scores[i].mean()))
+    best = scores[order[0]]
+    candidates = []
+    for i in order:
+        mechanism, plan_of, runs = made[i]
+        gap = scores[i] - best
+        error = float(gap.std() / np.sqrt(gap.size))
+        drowned = all(plan_of.error[name] > DROWNED * runs.spread[name] for name in plan_of.error)
+        candidates.append(
+            Candidate(mechanism, plan_of, float(gap.mean()), error, abs(float(gap.mean())) <= CLOSE * error, drowned)
+        )
+    return tuple(candidates)
+
+
+def _log_scores(values: dict[str, Array]) -> Array:
+    return np.asarray(np.mean([np.log(np.maximum(array, 1e-300)) for array in values.values()], axis=0))
+
+
+def _simulated(model: Model, mechanism: Mechanism, schema: Schema, runs: int) -> _Runs:
+    query = model.query(schema)
+    n = query.largest_total if query.total is not None else None
+    has_intervals = isinstance(mechanism, NoisyStatistics)
+    errors: dict[str, list[float]] = {}
+    widths: dict[str, list[float]] = {}
+    truths: dict[str, list[Array]] = {}
+    hits = []
+    for run in simulate(model, None, mechanism, runs=runs, seed=0, n=n, schema=schema):
+        posterior = run.posterior()
+        truth = {name: np.asarray(value, dtype=float) for name, value in (run.truth or {}).items()}
+        means = _by_name(posterior.mean(), truth, query.groups)
+        bounds = _by_name(posterior.interval(0.9), truth, query.groups) if has_intervals else {}
+        inside = []
+        for name, value in truth.items():
+            truths.setdefault(name, []).append(value)
+            errors.setdefault(name, []).append(float(np.mean((means[name] - value) ** 2)))
+            if has_intervals:
+                lower, upper = np.moveaxis(bounds[name], 1, 0) if query.groups else bounds[name]
+                widths.setdefault(name, []).append(float(np.mean(upper - lower)))
+                inside.append(np.mean((lower <= value) & (value <= upper)))
+        if inside:
+            hits.append(float(np.mean(inside)))
+    spread = {name: float(np.sqrt(np.mean(np.var(values, axis=0)))) for name, values in truths.items()}
+    return _Runs(_arrays(errors), _arrays(widths), np.array(hits), spread)
+
+
+def _plan(model: Model, mechanism: Mechanism, schema: Schema, runs: _Runs) -> Plan:
+    query = model.query(schema)
+    laws = mechanism.laws(query) if isinstance(mechanism, NoisyStatistics) else {}
+    size = next(iter(runs.errors.values())).size
+    return Plan(
+        guarantee=mechanism.guarantee(query),
+        noise={name: float(law.variance) ** 0.5 for name, law in laws.items()},
+        width={name: float(values.mean()) for name, values in runs.widths.items()} or None,
+        coverage=float(runs.hits.mean()) if runs.hits.size else None,
+        coverage_error=2 * float(np.sqrt(0.09 / size)) if runs.hits.size else None,
+        error={name: float(np.sqrt(values.mean())) for name, values in runs.errors.items()},
+        runs=size,
+        complete=_complete(schema.only(query.columns)),
+    )
+
+
+def _by_name(answer: Any, truth: dict[str, Array], groups: tuple[str, ...]) -> dict[str, Array]:
+    """Answers of one-parameter posteriors are bare, of others by name; those of groups are stacked first."""
+    if groups:
+        parts = [_by_name(answer[level], truth, ()) for level in groups]
+        return {name: np.array([part[name] for part in parts]) for name in truth}
+    named = answer if isinstance(answer, dict) else {next(iter(truth)): answer}
+    return {name: np.asarray(named[name], dtype=float) for name in truth}
+
+
+def _arrays(values: dict[str, list[float]]) -> dict[str, Array]:
+    return {name: np.array(numbers) for name, numbers in values.items()}
+
+
+def _named(values: dict[str, float]) -> str:
+    if len(values) == 1:
+        return f"{next(iter(values.values())):.4g}"
+    return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
+
+
+def _check_schema(verb: str, schema: Any) -> None:
+    if not isinstance(schema, Schema):
+        raise QueryError(f"{verb} schema must be a Schema, got a {type(schema).__name__}")
+
+
+def _complete(schema: Schema) -> dict[str, str]:
+    """The columns that are declared complete, and what a bad cell of each counts as."""
+    declared = {name: column for name, column in schema.columns.items() if column.missing is None}
+    return {name: _fallback(column) for name, column in declared.items()}
+
+
+def _fallback(column: Column) -> str:
+    return repr(column.levels[0]) if isinstance(column, Binary | Categorical) else f"{column.lower:g}"

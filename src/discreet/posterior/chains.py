@@ -1,0 +1,169 @@
+"""A posterior known through Markov chains: arrays (chains, draws, …) by parameter name, and how well they mixed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import QueryError
+from discreet.posterior.export import Axes, to_datatree
+from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, describe, tails
+from discreet.samplers.diagnostics import bulk_ess, split_rhat
+
+__all__ = ["ChainsPosterior", "RecordLaw"]
+
+Array = NDArray[np.float64]
+Answers = dict[str, Any]  # a float for a number, an array for a vector or matrix
+
+LARGEST_RHAT = 1.02
+SMALLEST_ESS = 400
+
+
+class RecordLaw(Protocol):
+    """How new records follow from parameters."""
+
+    def draw(self, parameters: Mapping[str, Array], rng: np.random.Generator) -> Any:
+        """One record for each entry along the first axis of the parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChainsPosterior:
+    """Draws of several chains from one posterior; every answer is an average over them.
+
+    Parameters
+    ----------
+    chains
+        Arrays (chains, draws, …) by parameter name.
+    axes
+        For parameters that are vectors or matrices: {dimension: labels}, in the order of the axes after the draws.
+    title
+        What the posterior is of, in words.
+    record
+        How new records are drawn given the parameters; without it there are no predictions.
+    """
+
+    chains: Mapping[str, Array]
+    axes: Axes = field(default_factory=dict)
+    title: str = "posterior"
+    record: RecordLaw | None = None
+
+    def __post_init__(self) -> None:
+        chains = {name: np.asarray(values, dtype=float) for name, values in self.chains.items()}
+        if len({values.shape[:2] for values in chains.values()}) != 1 or min(v.ndim for v in chains.values()) < 2:
+            raise QueryError("ChainsPosterior.chains must be arrays with the same numbers of chains and draws")
+        for name, values in chains.items():
+            labelled = tuple(len(labels) for labels in self.axes.get(name, {}).values())
+            if values.shape[2:] != labelled:
+                raise QueryError(
+                    f"ChainsPosterior.axes[{name!r}] must have labels for shape {values.shape[2:]}, got {labelled}"
+                )
+        object.__setattr__(self, "chains", chains)
+
+    def mean(self) -> Answers:
+        """Posterior mean, by parameter."""
+        return _plain({name: values.mean(axis=(0, 1)) for name, values in self.chains.items()})
+
+    def sd(self) -> Answers:
+        """Posterior standard deviation, by parameter."""
+        return _plain({name: values.std(axis=(0, 1)) for name, values in self.chains.items()})
+
+    def quantile(self, q: float) -> Answers:
+        """The q-quantile, by parameter."""
+        check_order(q)
+        return _plain({name: np.quantile(values, q, axis=(0, 1)) for name, values in self.chains.items()})
+
+    def interval(self, level: float = 0.9) -> dict[str, tuple[Any, Any]]:
+        """Lower and upper ends of equal-tailed intervals, by parameter and one for every entry on its own."""
+        lower, upper = (self.quantile(float(q)) for q in tails(level))
+        return {name: (lower[name], upper[name]) for name in lower}
+
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Array]:
+        """Joint draws (n, …) taken from the chains at random, with replacement when more are asked for than exist."""
+        flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in self.chains.items()}
+        count = len(next(iter(flat.values())))
+        chosen = np.random.default_rng(rng).choice(count, size=n, replace=n > count)
+        return {name: values[chosen] for name, values in flat.items()}
+
+    def predict(self, n: int, rng: np.random.Generator | None = None) -> Any:
+        """New records, each given its own draw of the parameters."""
+        if self.record is None:
+            raise QueryError("ChainsPosterior.record must be given for predictions, got None")
+        rng = np.random.default_rng(rng)
+        return self.record.draw(self.sample(n, rng), rng)
+
+    def rhat(self) -> Answers:
+        """Rank-normalised split R-hat, by parameter: near 1 where the chains agree."""
+        return _plain({name: split_rhat(values) for name, values in self.chains.items()})
+
+    def ess(self) -> Answers:
+        """Bulk effective sample size, by parameter."""
+        return _plain({name: bulk_ess(values) for name, values in self.chains.items()})
+
+    def summary(self) -> Summary:
+        """Mean, deviation, 90% interval, R-hat and effective sample size of every parameter."""
+        return self._summary
+
+    def to_datatree(
+        self,
+        draws: int | None = None,
+        rng: np.random.Generator | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """An xarray DataTree for ArviZ: all draws, chain by chain, or `draws` of them at random as one chain.
+
+        `attributes` must be public.
+        """
+        if draws is not None:
+            return to_datatree(self.sample(draws, rng), self.axes, attributes)
+        import xarray
+
+        count = len(next(iter(self.chains.values())))
+        trees = [
+            to_datatree({name: values[chain] for name, values in self.chains.items()}, self.axes, attributes)
+            for chain in range(count)
+        ]
+        joined = xarray.concat([tree["posterior"].to_dataset() for tree in trees], dim="chain")
+        return xarray.DataTree.from_dict({"posterior": joined.assign_coords(chain=np.arange(count))})
+
+    def log_density(self, x: object) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
+        """Refused: chains are draws, not a density."""
+        raise QueryError(
+            "ChainsPosterior.log_density must not be asked: chains give draws of the posterior, no density"
+        )
+
+    def log_evidence(self) -> NoReturn:
+        """Refused: chains know the posterior only up to its normaliser."""
+        raise QueryError("ChainsPosterior.log_evidence must not be asked: chains do not know the normaliser")
+
+    def __str__(self) -> str:
+        text = as_text(self.title, self.summary())
+        rhat = max(row["rhat"] for row in self.summary().values())
+        ess = min(row["ess"] for row in self.summary().values())
+        if rhat > LARGEST_RHAT or ess < SMALLEST_ESS:
+            text += f"\nthe chains should be run longer: R-hat up to {rhat:.3f}, effective sample size from {ess:.0f}"
+        return text
+
+    @cached_property
+    def _summary(self) -> Summary:
+        lower, upper = (self.quantile(float(q)) for q in tails(SUMMARY_LEVEL))
+        columns = {"mean": self.mean(), "sd": self.sd(), "lower": lower, "upper": upper}
+        columns |= {"rhat": self.rhat(), "ess": self.ess()}
+        names = [label for name in self.chains for label in self._labels(name)]
+        return describe(
+            names, {c: np.concatenate([np.ravel(a) for a in answers.values()]) for c, answers in columns.items()}
+        )
+
+    def _labels(self, name: str) -> list[str]:
+        labels = list(self.axes.get(name, {}).values())
+        if not labels:
+            return [name]
+        places = np.ndindex(*(len(texts) for texts in labels))
+        return [f"{name}[{', '.join(texts[i] for texts, i in zip(labels, place, strict=True))}]" for place in places]
+
+
+def _plain(answers: Mapping[str, Any]) -> Answers:
+    """Floats for numbers, arrays for the rest."""
+    return {name: float(a) if np.ndim(a) == 0 else np.asarray(a) for name, a in answers.items()}

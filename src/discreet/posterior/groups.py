@@ -1,0 +1,136 @@
+"""Posteriors of the groups of a release with `by`: one for every declared level, each from its own statistics."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import QueryError
+from discreet.posterior.base import Posterior
+from discreet.posterior.draws import Draws
+from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
+from discreet.posterior.summary import Summary, as_text
+
+__all__ = ["GroupedPosterior", "group_dimension"]
+
+
+@dataclass(frozen=True)
+class GroupedPosterior:
+    """The posterior of every level of the column `by`; the groups are independent and every answer is by level."""
+
+    by: str
+    parts: Mapping[str, Posterior]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise QueryError("GroupedPosterior.parts must have at least one group, got none")
+        object.__setattr__(self, "parts", dict(self.parts))
+
+    def __getitem__(self, level: str) -> Posterior:
+        if level not in self.parts:
+            raise QueryError(f"GroupedPosterior[{self.by}] must be one of {list(self.parts)}, got {level!r}")
+        return self.parts[level]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def mean(self) -> dict[str, Any]:
+        """Posterior mean of every group."""
+        return self._each(lambda part: part.mean())
+
+    def sd(self) -> dict[str, Any]:
+        """Posterior standard deviation of every group."""
+        return self._each(lambda part: part.sd())
+
+    def interval(self, level: float = 0.9) -> dict[str, Any]:
+        """Lower and upper ends of equal-tailed intervals, each group on its own."""
+        return self._each(lambda part: part.interval(level))
+
+    def quantile(self, q: float) -> dict[str, Any]:
+        """The q-quantile of every group."""
+        return self._each(lambda part: part.quantile(q))
+
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Any]:
+        """Draws of every group, independent between groups."""
+        rng = np.random.default_rng(rng)
+        return self._each(lambda part: part.sample(n, rng))
+
+    def predict(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Any]:
+        """New records of every group, n of each."""
+        rng = np.random.default_rng(rng)
+        return self._each(lambda part: part.predict(n, rng))
+
+    def log_density(self, x: object) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
+        """Refused: a density belongs to one group."""
+        raise QueryError(
+            f'GroupedPosterior.log_density must be asked of one group, posterior["{next(iter(self))}"].log_density(x)'
+        )
+
+    def summary(self) -> Summary:
+        """The summary of every group, with parameters named "level: parameter"."""
+        return {
+            f"{level}: {parameter}": line
+            for level, part in self.parts.items()
+            for parameter, line in part.summary().items()
+        }
+
+    def log_evidence(self) -> float:
+        """Log-probability of the release: the groups are independent, so theirs add up."""
+        return float(sum(part.log_evidence() for part in self.parts.values()))
+
+    def to_datatree(
+        self,
+        draws: int = DEFAULT_DRAWS,
+        rng: np.random.Generator | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Draws as an xarray DataTree for ArviZ, the groups on the first dimension after the draws.
+
+        A parameter whose shape differs between groups has one variable for each of them, named "parameter[level]".
+        `attributes` must be public.
+        """
+        rng = np.random.default_rng(rng)
+        datasets = {level: _dataset(part, draws, rng) for level, part in self.parts.items()}
+        names = list(dict.fromkeys(name for dataset in datasets.values() for name in dataset.data_vars))
+        arrays: dict[str, NDArray[Any]] = {}
+        axes: dict[str, dict[str, tuple[str, ...]]] = {}
+        dimension = group_dimension(self.by, {*names, *(d for dataset in datasets.values() for d in dataset.dims)})
+        for name in names:
+            found = {level: dataset[name] for level, dataset in datasets.items() if name in dataset}
+            layouts = [_levels(variable) for variable in found.values()]
+            alike = len(found) == len(datasets) and all(layout == layouts[0] for layout in layouts)
+            if alike and len({variable.shape for variable in found.values()}) == 1:
+                arrays[name] = np.stack([variable.values[0] for variable in found.values()], axis=1)
+                axes[name] = {dimension: tuple(found), **layouts[0]}
+                continue
+            for (level, variable), layout in zip(found.items(), layouts, strict=True):
+                arrays[f"{name}[{level}]"] = variable.values[0]
+                axes[f"{name}[{level}]"] = {f"{axis}[{level}]": texts for axis, texts in layout.items()}
+        return to_datatree(arrays, axes, attributes)
+
+    def __str__(self) -> str:
+        return as_text(f"posteriors of {len(self)} groups by {self.by}", self.summary())
+
+    def _each(self, ask: Callable[[Posterior], Any]) -> dict[str, Any]:
+        return {level: ask(part) for level, part in self.parts.items()}
+
+
+def group_dimension(by: str, taken: set[str]) -> str:
+    """The dimension of the groups is named after their column, unless a parameter or another dimension is."""
+    return f"{by}_group" if by in taken | {"chain", "draw"} else by
+
+
+def _dataset(part: Any, draws: int, rng: np.random.Generator) -> Any:
+    """The `posterior` group of one part; released draws are exported as they are."""
+    tree = part.to_datatree() if isinstance(part, Draws) else part.to_datatree(draws, rng)
+    return tree["posterior"].to_dataset()
+
+
+def _levels(variable: Any) -> dict[str, tuple[str, ...]]:
+    """The dimensions of a variable after chain and draw, with their levels."""
+    return {axis: tuple(str(text) for text in variable.coords[axis].values) for axis in variable.dims[2:]}

@@ -1,0 +1,206 @@
+"""Partial pooling: groups that learn from each other. Free post-processing of a release with `by`.
+
+Each group has one parameter theta with an unconstrained coordinate eta; the coordinates of the groups are normal around
+a population whose centre and spread are learned with them (`posterior.population`). The centre has the model's own
+prior; the spread is half-normal with the prior's deviation, at most 1 on a log or logit scale.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import QueryError
+from discreet.posterior.curve import Records
+from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
+from discreet.posterior.groups import group_dimension
+from discreet.posterior.link import Link
+from discreet.posterior.population import Hyperprior, Population, fit_population
+from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, describe, tails
+from discreet.samplers.graded import GradedCurve, trace
+
+__all__ = ["Likelihood", "PooledPosterior", "Scalar", "pooled_posterior"]
+
+Array = NDArray[np.float64]
+Likelihood = Callable[[Array], Array]
+
+FAR = 40.0  # a mean on its own scale may lie many prior deviations away; a log or logit may not
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One parameter: its name, its unconstrained coordinate eta, and the mean and deviation of eta under the prior.
+
+    `ends` are those of the interval that a logit maps; `record` draws new records where predictions are wanted.
+    """
+
+    parameter: str
+    link: Literal["identity", "log", "logit"]
+    mean: float
+    sd: float
+    ends: tuple[float, float] = (0.0, 1.0)
+    record: Records | None = None
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.mean) and 0.0 < self.sd < np.inf):
+            raise QueryError(f"Scalar.sd must be above 0 and finite, got {self.sd!r} around {self.mean!r}")
+        Link(self.link, *self.ends)  # refuses unknown kinds and ends in the wrong order
+
+    @property
+    def hyperprior(self) -> Hyperprior:
+        """What is believed beforehand of the population."""
+        return Hyperprior(self.mean, self.sd, self.sd if self.link == "identity" else min(self.sd, 1.0))
+
+    def theta(self, eta: ArrayLike) -> Array:
+        """The parameter at each coordinate, strictly inside its range."""
+        link = Link(self.link, *self.ends)
+        theta = link.to_theta(np.clip(np.asarray(eta, dtype=float), -link.farthest, link.farthest))
+        if self.link != "logit":
+            return theta
+        low, high = self.ends
+        return np.asarray(np.clip(theta, np.nextafter(low, high), np.nextafter(high, low)))
+
+    def eta(self, theta: ArrayLike) -> Array:
+        """The coordinate of each parameter."""
+        return Link(self.link, *self.ends).to_eta(np.asarray(theta, dtype=float))
+
+
+@dataclass(frozen=True)
+class PooledPosterior:
+    """The joint posterior of all groups and of their population; every answer is by level.
+
+    Quantiles and intervals are exact to about seven digits. Mean and sd are those of the law cut at the reach of the
+    quadrature: on a log scale a group about which next to nothing was released has no finite ones.
+    """
+
+    by: str
+    levels: tuple[str, ...]
+    scalar: Scalar
+    population: Population
+    curves: Mapping[str, GradedCurve]
+
+    def mean(self) -> dict[str, float]:
+        """Posterior mean of every group."""
+        return {level: _moments(curve, self.scalar.theta)[0] for level, curve in self.curves.items()}
+
+    def sd(self) -> dict[str, float]:
+        """Posterior standard deviation of every group."""
+        return {level: _moments(curve, self.scalar.theta)[1] for level, curve in self.curves.items()}
+
+    def quantile(self, q: float) -> dict[str, float]:
+        """The q-quantile of every group."""
+        check_order(q)
+        return {level: float(self._quantiles(curve, np.array([q]))[0]) for level, curve in self.curves.items()}
+
+    def interval(self, level: float = 0.9) -> dict[str, tuple[float, float]]:
+        """Equal-tailed interval of every group, each on its own."""
+        ends = {name: self._quantiles(curve, tails(level)) for name, curve in self.curves.items()}
+        return {name: (float(lower), float(upper)) for name, (lower, upper) in ends.items()}
+
+    def cdf(self, x: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        """P(theta ≤ x) of the groups that are asked for."""
+        return {level: self.curves[level].cdf(self.scalar.eta(points)) for level, points in x.items()}
+
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Array]:
+        """Joint draws: the population, then every group given it."""
+        return self._draw(n, np.random.default_rng(rng))[2]
+
+    def predict(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Any]:
+        """New records of every group, n of each, each an independent draw from the posterior predictive law."""
+        if self.scalar.record is None:
+            raise QueryError(f"PooledPosterior.predict must know the law of a record given {self.scalar.parameter}")
+        rng = np.random.default_rng(rng)
+        return {level: self.scalar.record.draw(theta, rng) for level, theta in self.sample(n, rng).items()}
+
+    def log_density(self, x: object) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
+        """Refused: the groups have a joint density only."""
+        raise QueryError("PooledPosterior.log_density must be asked of one group: use the posterior without pooling")
+
+    def log_evidence(self) -> float:
+        """Log-probability of all groups' releases under the hierarchy."""
+        return self.population.log_evidence
+
+    def summary(self) -> Summary:
+        """Mean, deviation and 90% interval of "level: parameter", of the population's centre and of its spread.
+
+        The centre is on the parameter's scale, the spread on that of its coordinate (log or logit).
+        """
+        names = [f"{level}: {self.scalar.parameter}" for level in self.levels] + ["population mean"]
+        curves = [*self.curves.values(), self.population.centre]
+        moments = [_moments(curve, self.scalar.theta) for curve in curves]
+        ends = [self._quantiles(curve, tails(SUMMARY_LEVEL)) for curve in curves]
+        spread = self.population.spread
+        moments.append(_moments(spread, self.population.tau_at))
+        ends.append(self.population.tau_at(spread.quantiles(tails(SUMMARY_LEVEL))))
+        columns = zip(("mean", "sd", "lower", "upper"), [*zip(*moments, strict=True), *np.transpose(ends)], strict=True)
+        return describe([*names, "population spread"], dict(columns))
+
+    def to_datatree(
+        self,
+        draws: int = DEFAULT_DRAWS,
+        rng: np.random.Generator | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Joint draws as an xarray DataTree for ArviZ, groups on the first dimension after the draws.
+
+        `attributes` must be public.
+        """
+        m, tau, groups = self._draw(draws, np.random.default_rng(rng))
+        parameter = self.scalar.parameter
+        arrays = {
+            parameter: np.stack(list(groups.values()), axis=1),
+            "population_mean": self.scalar.theta(m),
+            "population_spread": tau,
+        }
+        return to_datatree(arrays, {parameter: {group_dimension(self.by, set(arrays)): self.levels}}, attributes)
+
+    def __str__(self) -> str:
+        return as_text(f"partially pooled posterior of {len(self.levels)} groups by {self.by}", self.summary())
+
+    def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array, dict[str, Array]]:
+        m, tau = self.population.sample(n, rng)
+        groups = zip(self.levels, self.population.groups, strict=True)
+        return m, tau, {level: self.scalar.theta(curve.draw_blurred(m, tau, rng)) for level, curve in groups}
+
+    def _quantiles(self, curve: GradedCurve, q: Array) -> Array:
+        return self.scalar.theta(curve.quantiles(q))
+
+
+def pooled_posterior(by: str, likelihoods: Mapping[str, Likelihood], scalar: Scalar) -> PooledPosterior:
+    """The hierarchical posterior, given the log-likelihood of each group's release as a function of its parameter.
+
+    A likelihood takes an array of parameters; a constant added to it is added to the log evidence, nothing else.
+    """
+    if not likelihoods:
+        raise QueryError("pooled_posterior.likelihoods must have at least one group, got none")
+    prior = scalar.hyperprior
+    # with tau ~ half-normal(s), eta has tails like e^{-|eta - mean| / s}: this leaves out less than 1e-8 of the prior
+    reach = (7.0 * prior.sd + 20.0 * prior.spread) * (FAR if scalar.link == "identity" else 1.0)
+    curves = tuple(
+        trace(_log_likelihood(level, likelihood, scalar), prior.mean - reach, prior.mean + reach, prior.sd)
+        for level, likelihood in likelihoods.items()
+    )
+    population = fit_population(curves, prior)
+    groups = {level: population.group(g) for g, level in enumerate(likelihoods)}
+    return PooledPosterior(by, tuple(likelihoods), scalar, population, groups)
+
+
+def _log_likelihood(level: str, likelihood: Likelihood, scalar: Scalar) -> Callable[[Array], Array]:
+    """The log-likelihood as a function of eta; where it overflows or is impossible, -inf."""
+
+    def of_eta(eta: Array) -> Array:
+        with np.errstate(all="ignore"):
+            values = np.asarray(likelihood(scalar.theta(eta)), dtype=float)
+        if values.shape != eta.shape or not np.any(np.isfinite(values)):
+            raise QueryError(f"pooled_posterior.likelihoods[{level!r}] must be one log-density for each parameter")
+        return np.where(np.isfinite(values), values, -np.inf)
+
+    return of_eta
+
+
+def _moments(curve: GradedCurve, f: Callable[[Array], Array]) -> tuple[float, float]:
+    """Mean and deviation of f(x) when x has the density of the curve."""
+    mean = curve.average(f)
+    return mean, float(np.sqrt(curve.average(lambda x: (f(x) - mean) ** 2)))

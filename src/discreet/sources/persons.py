@@ -1,0 +1,93 @@
+"""At most k rows of each person, the same ones on every engine: those whose digest is smallest.
+
+    digest = md5(dataset id ␟ person ␟ coded cells)       ␟ is U+001F, the unit separator; cells are joined by commas
+
+A coded cell is the code of its level or its whole grid steps; a bad cell that excludes its row is the letter x. Coded
+are all columns of the query, in its order. Rows with equal digests are equal in all that is asked of them, so it does
+not matter which of them are kept; and since every other digest depends on the row and its person alone, so does the
+choice: neither other people nor the order of rows have a say in it.
+
+The bound comes first, bad cells after it: a row that is excluded for a bad cell has used one of its person's k places.
+Rows without an identifier (NULL, NaN) belong to nobody and are dropped; the empty text is an identifier like any other.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from discreet.query import Statistics
+from discreet.schema import Bounded, Count
+from discreet.sources.arrow import LONGEST_TEXT
+from discreet.sources.cells import Cell, cast, printed, steps, text
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["BAD_CELL", "SEPARATOR", "digest_head", "kept", "number_of_persons", "person"]
+
+SEPARATOR = "\x1f"
+BAD_CELL = "x"
+
+
+def person(cell: Cell, relation: str) -> "exp.Expr":
+    """The identifier of a row as a text, NULL where it has none; texts too long to be read are none."""
+    from sqlglot import exp
+
+    written = text(exp.column(cell.column, relation, quoted=True), cell.storage)
+    if cell.storage != "text":
+        return written
+    too_long = exp.func("bit_length", written) > exp.Literal.number(8 * LONGEST_TEXT)
+    return exp.case().when(too_long, exp.null()).else_(written)
+
+
+def number_of_persons(cell: Cell, relation: str) -> "exp.Select":
+    """How many identifiers there are in `relation`."""
+    from sqlglot import exp
+
+    identifiers = exp.select(person(cell, relation).as_("person")).from_(exp.to_table(relation)).distinct()
+    counted = exp.select(exp.Count(this=exp.column("person")))  # of distinct ones, and NULL is not counted
+    return counted.from_(identifiers.subquery("identifiers"))
+
+
+def kept(query: Statistics, id: str, max_records: int, coded: "exp.Select") -> "exp.Select":  # noqa: A002
+    """Codes and values of the rows of `coded` (code_i, value_i, person) that come first among those of their person."""
+    from sqlglot import exp
+
+    names = [name for i, _ in enumerate(query.columns) for name in (f"code_{i}", f"value_{i}")]
+    present = {column.alias_or_name for column in coded.selects}
+    columns = [exp.column(name) for name in names if name in present]
+    parts: list[exp.Expr] = [exp.Literal.string(digest_head(id)), exp.column("person"), exp.Literal.string(SEPARATOR)]
+    for i, cell in enumerate(_cells(query)):
+        parts += [exp.Literal.string(",")] * (i > 0) + [cell]
+    order = exp.Order(expressions=[exp.Ordered(this=exp.MD5(this=_joined(parts)), nulls_first=False)])
+    place = exp.Window(this=exp.RowNumber(), partition_by=[exp.column("person")], order=order)
+    placed = exp.select(*columns, place.as_("place")).from_(coded.subquery("inside", copy=False), copy=False)
+    first = exp.column("place") <= exp.Literal.number(max_records)
+    columns.append(exp.column("place"))  # a query without columns selects something too
+    return exp.select(*columns).from_(placed.subquery("inside", copy=False), copy=False).where(first, copy=False)
+
+
+def digest_head(id: str) -> str:  # noqa: A002
+    """What stands before the person in the text that is digested; an id that UTF-8 cannot write is mended."""
+    return id.encode("utf-8", "replace").decode() + SEPARATOR
+
+
+def _cells(query: Statistics) -> "list[exp.Expr]":
+    """The coded cell of each column, as text."""
+    from sqlglot import exp
+
+    cells: list[exp.Expr] = []
+    for i, name in enumerate(query.columns):
+        column = query.schema.column(name)
+        whole = steps(exp.column(f"value_{i}"), column) if isinstance(column, Bounded | Count) else None
+        code = exp.column(f"code_{i}") if whole is None else whole
+        cells.append(exp.func("coalesce", printed(cast(code, "bigint")), exp.Literal.string(BAD_CELL)))
+    return cells
+
+
+def _joined(parts: "Sequence[exp.Expr]") -> "exp.Expr":
+    from sqlglot import exp
+
+    first, *others = parts
+    for part in others:
+        first = exp.DPipe(this=first, expression=part)
+    return first
