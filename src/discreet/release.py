@@ -7,7 +7,7 @@ listed by `to_json` and nothing else: no row, no exact count, no acceptance rate
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -76,13 +76,15 @@ class Release:
         *,
         prior: Any = None,
         pooling: Literal["partial"] | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> Posterior:
         """The posterior this release leads to: free post-processing, as often as wanted.
 
         `"noise-aware"` conditions on the noise and covers what it says; `"plug-in"` is the papers' naive one. `prior`
         re-reads noisy statistics with another public prior. A release with groups has a posterior for each of them;
         with `pooling="partial"` their parameters come from one population, and groups learn from each other. A release
-        of draws has one posterior, `Draws`.
+        of draws has one posterior, `Draws`. `progress` is called with the number of states that chains have made since
+        the last call; exact posteriors have no chains and never call it.
         """
         if kind not in ("noise-aware", "plug-in"):
             raise QueryError(f'Release.posterior kind must be "noise-aware" or "plug-in", got {kind!r}')
@@ -103,10 +105,10 @@ class Release:
             model = replace(model, prior=prior)  # type: ignore[type-var]  # models are dataclasses
             query = model.query(query.schema)
         if query.by is None:
-            return self._one(model, query, self.value, kind)
+            return self._one(model, query, self.value, kind, progress)
         values = {level: {name: array[g] for name, array in self.value.items()} for g, level in enumerate(query.groups)}
         if pooling is None:
-            parts = {level: self._one(model, query, value, kind) for level, value in values.items()}
+            parts = {level: self._one(model, query, value, kind, progress) for level, value in values.items()}
             return GroupedPosterior(query.by, parts)
         if not isinstance(model, Poolable):
             raise QueryError(
@@ -116,13 +118,20 @@ class Release:
         likelihoods = {level: model.likelihood(query, value, laws) for level, value in values.items()}
         return pooled_posterior(query.by, likelihoods, model.population(query.schema))
 
-    def _one(self, model: Model, query: Statistics, value: Mapping[str, Any], kind: str) -> Posterior:
+    def _one(
+        self,
+        model: Model,
+        query: Statistics,
+        value: Mapping[str, Any],
+        kind: str,
+        progress: Callable[[int], None] | None,
+    ) -> Posterior:
         """The posterior of the table, or of one group of it."""
         if kind == "plug-in":
             return model.plug_in(query, value)
         mechanism = self.mechanism
         assert isinstance(mechanism, NoisyStatistics)
-        return model.posterior(query, value, mechanism.laws(query))
+        return model.posterior(query, value, mechanism.laws(query), progress)
 
     def to_json(self) -> dict[str, Any]:
         """The whole release as plain data; a simulated one has no such form, so that it cannot pass for a paid one."""

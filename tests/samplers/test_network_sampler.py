@@ -26,6 +26,7 @@ CHAIN = {"a": (), "b": ("a",), "c": ("b",)}
 
 @pytest.fixture(params=["counts", "records"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Which of the two walks runs: small networks take that on counts unless told otherwise."""
     if request.param == "records":
         monkeypatch.setattr(network_walk, "FEW_CODES", 0)
         monkeypatch.setattr(network_walk, "MANY_CODES", 0)
@@ -95,7 +96,7 @@ def test_means_equal_enumeration(way: str, parents: Mapping[str, tuple[str, ...]
     alphas = {name: rng.uniform(0.5, 3.0, (2,) * (len(above) + 1)) for name, above in parents.items()}
     released = {name: rng.integers(-1, 4, alpha.shape).astype(float) for name, alpha in alphas.items()}
     laws = dict.fromkeys(parents, law)
-    found = network_chains(alphas, parents, released, laws, sizes, np.random.default_rng(6), draws=2000)
+    found = network_chains(alphas, parents, released, laws, sizes, np.random.default_rng(6))
     for name, mean in exact_means(parents, alphas, released, law, sizes).items():
         error = found[name].std(axis=(0, 1)) / np.sqrt(bulk_ess(found[name]))
         assert np.all(np.abs(found[name].mean(axis=(0, 1)) - mean) <= 5.0 * error + 1e-9), (name, way)
@@ -166,9 +167,18 @@ def short_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_warm_up")
-@pytest.mark.parametrize("sizes", [KnownSize(100), NormalSizes(100.0, 15.0, 200)], ids=["public", "private"])
-@pytest.mark.parametrize("law", [DiscreteLaplace(8.0), DiscreteGaussian(10.0)], ids=["laplace", "gaussian"])
-def test_ranks_of_the_truth_are_uniform(law: NoiseLaw, sizes: Sizes) -> None:
+@pytest.mark.parametrize(
+    ("way", "law", "sizes"),
+    [
+        ("counts", DiscreteGaussian(10.0), KnownSize(100)),
+        ("counts", DiscreteLaplace(8.0), NormalSizes(100.0, 15.0, 200)),
+        ("records", DiscreteLaplace(8.0), KnownSize(100)),
+        ("records", DiscreteGaussian(10.0), NormalSizes(100.0, 15.0, 200)),
+    ],
+    ids=["counts-gaussian-public", "counts-laplace-private", "records-laplace-public", "records-gaussian-private"],
+    indirect=["way"],
+)
+def test_ranks_of_the_truth_are_uniform(way: str, law: NoiseLaw, sizes: Sizes) -> None:
     """Two tests of each of 3 or 4 parameters in four settings, each pair at 1e-4: false alarm 1.4e-3 in total."""
     ranks = calibrate(law, sizes, seed=11)
     checked = ["a", "b", "c"] + ["n"] * (sizes.lowest < sizes.highest)
@@ -199,7 +209,7 @@ class Inverted:
 @pytest.mark.parametrize(
     ("sizes", "wrong", "seen_in"),
     [
-        (UniformSizes(200), {"assumed_law": DiscreteGaussian(7.5), "draws": 180}, "n"),
+        (UniformSizes(200), {"assumed_law": DiscreteGaussian(7.5), "draws": 120}, "n"),
         (KnownSize(30), {"assumed_alphas": dict.fromkeys(CHAIN, 1.0)}, "c"),
         (NormalSizes(100.0, 15.0, 200), {"assumed_sizes": Inverted(NormalSizes(100.0, 15.0, 200))}, "n"),
     ],

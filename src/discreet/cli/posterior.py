@@ -44,7 +44,12 @@ def posterior(
     if pooling not in (None, "partial"):
         raise QueryError(f'Release.posterior pooling must be "partial", got {pooling!r}')
     chosen: Literal["partial"] | None = None if pooling is None else "partial"
-    read = release.posterior("plug-in" if plug_in else "noise-aware", prior=_prior(prior), pooling=chosen)
+    read = release.posterior(
+        "plug-in" if plug_in else "noise-aware",
+        prior=_prior(prior),
+        pooling=chosen,
+        progress=terminal.counter("sampling"),
+    )
     rows = estimates(release.query, read, level)
     drawn = isinstance(release.mechanism, PosteriorSample)
     kind = "draws" if drawn else "plug-in" if plug_in else "noise-aware"

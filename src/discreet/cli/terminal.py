@@ -4,7 +4,7 @@ import json
 import sys
 import textwrap
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["AsJson", "Incomplete", "StudyFile", "console", "emit", "facts", "progress", "report", "table"]
+__all__ = ["AsJson", "Incomplete", "StudyFile", "console", "counter", "emit", "facts", "progress", "report", "table"]
 
 PACKAGE = Path(__file__).parents[1]
 INDENT = 14
@@ -86,6 +86,24 @@ def progress(items: Sequence[T], description: str, *, steps: int) -> Iterable[T]
     screen = Console(stderr=True)
     shown = steps >= STEPS_OF_A_SECOND and screen.is_terminal
     return track(items, description, console=screen, transient=True, disable=not shown)
+
+
+def counter(description: str) -> Callable[[int], None]:
+    """A line on standard error that counts what it is called with: states of chains, a public cost."""
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn
+
+    screen = Console(stderr=True)
+    bar = Progress(TextColumn("{task.description} {task.completed:,} states"), console=screen, transient=True)
+    task = bar.add_task(description, total=None)
+
+    def advance(states: int) -> None:
+        if screen.is_terminal:
+            bar.start()
+            bar.advance(task, states)
+            bar.refresh()
+
+    return advance
 
 
 def report(problem: BaseException, *, as_json: bool) -> int:

@@ -1,6 +1,6 @@
 """What a model is: a prior and a likelihood on declared columns, and the posterior its released statistics lead to."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -16,6 +16,7 @@ from discreet.sources import Dataset
 __all__ = [
     "Model",
     "Poolable",
+    "Progress",
     "Simulated",
     "Value",
     "checked_prior",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 Value = Mapping[str, Any]
+Progress = Callable[[int], None]  # called with the number of states of chains done since the last call
 Simulated = tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]
 
 
@@ -42,8 +44,14 @@ class Model(Protocol):
     def query(self, schema: Schema) -> Statistics:
         """What the model asks of the rows, with its sensitivities."""
 
-    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Posterior:
-        """The posterior given released statistics and the law of the noise in them: exact, noise-aware."""
+    def posterior(
+        self,
+        query: Statistics,
+        value: Value,
+        laws: Mapping[str, NoiseLaw],
+        progress: Progress | None = None,
+    ) -> Posterior:
+        """The posterior given released statistics and the law of their noise; chains report what they have done."""
 
     def plug_in(self, query: Statistics, value: Value) -> Posterior:
         """Foulds's posterior: project the noisy statistics and pretend they are exact. Over-confident."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.guarantee.basis import positive
-from discreet.models.base import Simulated, Value, public_statistics
+from discreet.models.base import Progress, Simulated, Value, public_statistics
 from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior, NetworkRecords, network_from_tables
 from discreet.posterior.simplex import dirichlet_draws, draw_codes
@@ -75,10 +75,18 @@ class BayesianNetwork:
         tables = tuple(Counts.over(schema, name, *of, name) for name, of in self.parents.items())
         return Statistics(schema, tables).grouped(self.by)
 
-    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> ChainsPosterior:
+    def posterior(
+        self,
+        query: Statistics,
+        value: Value,
+        laws: Mapping[str, NoiseLaw],
+        progress: Progress | None = None,
+    ) -> ChainsPosterior:
         """Draws of all conditional probabilities, by augmentation of the unseen records: exact at any n."""
         schema = query.schema
-        return network_from_tables(value, query.sizes, self.parents, self._priors(schema), laws, self._levels(schema))
+        return network_from_tables(
+            value, query.sizes, self.parents, self._priors(schema), laws, self._levels(schema), progress=progress
+        )
 
     def plug_in(self, query: Statistics, value: Value) -> ChainsPosterior:
         """Clip the noisy tables at zero and update the priors with them."""

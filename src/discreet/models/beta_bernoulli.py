@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.models.base import Simulated, Value, dirichlet_prior, public_statistics
+from discreet.models.base import Progress, Simulated, Value, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
 from discreet.posterior import (
     BetaMixture,
@@ -63,7 +63,13 @@ class BetaBernoulli:
             return both.grouped(self.by)
         return Statistics(schema, (Counts.over(schema, "ones", self.column, cell=(1,)),), family)
 
-    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> BetaMixture:
+    def posterior(
+        self,
+        query: Statistics,
+        value: Value,
+        laws: Mapping[str, NoiseLaw],
+        progress: Progress | None = None,  # noqa: ARG002 - nothing takes long
+    ) -> BetaMixture:
         """The exact mixture of Beta(k + a, n - k + b) over the true count k."""
         if "counts" not in value:
             return beta_from_count(float(value["ones"]), query.largest_total, self.prior, laws["ones"])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.models.base import Simulated, Value, checked_prior, dirichlet_prior, public_statistics
+from discreet.models.base import Progress, Simulated, Value, checked_prior, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
 from discreet.posterior import DirichletLattice, DirichletPosterior, dirichlet_from_counts
 from discreet.query import Counts, Dirichlet, Statistics
@@ -34,7 +34,13 @@ class DirichletCategorical:
         counts = Counts.over(schema, "counts", self.column)
         return Statistics(schema, (counts,), Dirichlet("probabilities", prior)).grouped(self.by)
 
-    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> DirichletLattice:
+    def posterior(
+        self,
+        query: Statistics,
+        value: Value,
+        laws: Mapping[str, NoiseLaw],
+        progress: Progress | None = None,  # noqa: ARG002 - nothing takes long
+    ) -> DirichletLattice:
         """The exact posterior over the lattice of true counts."""
         counts = np.asarray(value["counts"], dtype=float)
         prior = np.asarray(self._prior(query))

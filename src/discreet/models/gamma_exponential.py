@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.axes import Axis
 from discreet.errors import QueryError
-from discreet.models.base import Simulated, Value, public_statistics
+from discreet.models.base import Progress, Simulated, Value, public_statistics
 from discreet.models.rates import gamma_curve, gamma_pair, gamma_plug_in, rate_population
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.noise import NoiseLaw
@@ -41,7 +41,13 @@ class GammaExponential:
             raise QueryError(f"GammaExponential.column must be bounded from 0 or above, got {self.column!r}: {column}")
         return sum_query(schema, self.column, self.by)
 
-    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> CurvePosterior:
+    def posterior(
+        self,
+        query: Statistics,
+        value: Value,
+        laws: Mapping[str, NoiseLaw],
+        progress: Progress | None = None,  # noqa: ARG002 - nothing takes long
+    ) -> CurvePosterior:
         """The exact posterior of the rate, by Fourier inversion and quadrature."""
         return gamma_curve(self.prior, noisy_sum(query, value, laws, self._record(query.schema)))
 

@@ -16,7 +16,7 @@ import numpy as np
 from discreet.axes import Axis
 from discreet.errors import QueryError
 from discreet.guarantee.basis import positive
-from discreet.models.base import Simulated, Value, column_names, public_statistics
+from discreet.models.base import Progress, Simulated, Value, column_names, public_statistics
 from discreet.models.gaussian import (
     SHAPE,
     SIGMAS,
@@ -84,11 +84,17 @@ class LinearRegression:
         self._system(schema)  # refuses priors that do not fit the columns
         return moment_query(schema, self._numbers(schema), self._categories(schema), self.by)
 
-    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> ChainsPosterior:
+    def posterior(
+        self,
+        query: Statistics,
+        value: Value,
+        laws: Mapping[str, NoiseLaw],
+        progress: Progress | None = None,
+    ) -> ChainsPosterior:
         """Draws of coefficients and error variance given the noisy moments of the clamped records."""
         schema = query.schema
         entries = moment_entries(query, value, self._numbers(schema), self._categories(schema))
-        drawn = chains_of(self._system(schema), self._axes(schema), moment_terms(entries, laws), query)
+        drawn = chains_of(self._system(schema), self._axes(schema), moment_terms(entries, laws), query, progress)
         return self._answers(schema, drawn)
 
     def plug_in(self, query: Statistics, value: Value) -> ChainsPosterior:

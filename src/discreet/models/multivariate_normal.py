@@ -13,7 +13,7 @@ import numpy as np
 from discreet.axes import Axis
 from discreet.errors import QueryError
 from discreet.guarantee.basis import positive
-from discreet.models.base import Simulated, Value, column_names, public_statistics
+from discreet.models.base import Progress, Simulated, Value, column_names, public_statistics
 from discreet.models.gaussian import (
     SIGMAS,
     centres,
@@ -60,11 +60,17 @@ class MultivariateNormal:
         """All sums and products, jointly."""
         return moment_query(schema, self.columns, (), self.by)
 
-    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> ChainsPosterior:
+    def posterior(
+        self,
+        query: Statistics,
+        value: Value,
+        laws: Mapping[str, NoiseLaw],
+        progress: Progress | None = None,
+    ) -> ChainsPosterior:
         """Draws of mean and covariance given the noisy moments of the clamped records."""
         system = self._system(query.schema)
         terms = moment_terms(moment_entries(query, value, self.columns), laws)
-        return self._answers(system, chains_of(system, self._axes(query.schema), terms, query))
+        return self._answers(system, chains_of(system, self._axes(query.schema), terms, query, progress))
 
     def plug_in(self, query: Statistics, value: Value) -> ChainsPosterior:
         """The conjugate posterior that takes the noisy moments at face value."""

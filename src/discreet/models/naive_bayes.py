@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.guarantee.basis import positive
-from discreet.models.base import Simulated, Value, checked_prior, dirichlet_prior, public_statistics
+from discreet.models.base import Progress, Simulated, Value, checked_prior, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
 from discreet.posterior import NaiveBayesPlugIn, NaiveBayesPosterior, naive_bayes_from_tables, plug_in_from_tables
 from discreet.query import Counts, Statistics
@@ -67,7 +67,13 @@ class NaiveBayes:
         tables = tuple(Counts.over(schema, feature, self.target, feature) for feature in self.features)
         return Statistics(schema, tables).grouped(self.by)
 
-    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> NaiveBayesPosterior:
+    def posterior(
+        self,
+        query: Statistics,
+        value: Value,
+        laws: Mapping[str, NoiseLaw],
+        progress: Progress | None = None,  # noqa: ARG002 - nothing takes long
+    ) -> NaiveBayesPosterior:
         """Exact independent draws: the tables are independent given the class counts, which form a lattice."""
         return naive_bayes_from_tables(
             tables={name: np.asarray(value[name], dtype=float) for name in self.features},

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.axes import Axis
 from discreet.errors import QueryError
 from discreet.guarantee.basis import positive
-from discreet.models.base import Simulated, Value, number, public_statistics
+from discreet.models.base import Progress, Simulated, Value, number, public_statistics
 from discreet.models.gaussian import (
     SHAPE,
     SIGMAS,
@@ -60,10 +60,16 @@ class Normal:
         """Sum and sum of squares, jointly."""
         return moment_query(schema, (self.column,), (), self.by)
 
-    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> ChainsPosterior:
+    def posterior(
+        self,
+        query: Statistics,
+        value: Value,
+        laws: Mapping[str, NoiseLaw],
+        progress: Progress | None = None,
+    ) -> ChainsPosterior:
         """Draws of mean and variance given the noisy moments of the clamped records."""
         terms = moment_terms(moment_entries(query, value, (self.column,)), laws)
-        return _answers(chains_of(self._system(query.schema), self._axes(query.schema), terms, query))
+        return _answers(chains_of(self._system(query.schema), self._axes(query.schema), terms, query, progress))
 
     def plug_in(self, query: Statistics, value: Value) -> ChainsPosterior:
         """The conjugate posterior that takes the noisy moments at face value."""

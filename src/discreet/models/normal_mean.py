@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.axes import Axis
 from discreet.errors import QueryError
 from discreet.guarantee.basis import positive
-from discreet.models.base import Simulated, Value, number, public_statistics
+from discreet.models.base import Progress, Simulated, Value, number, public_statistics
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
@@ -53,7 +53,13 @@ class NormalMean:
         """The sum of the clamped cells."""
         return sum_query(schema, self.column, self.by)
 
-    def posterior(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> CurvePosterior:
+    def posterior(
+        self,
+        query: Statistics,
+        value: Value,
+        laws: Mapping[str, NoiseLaw],
+        progress: Progress | None = None,  # noqa: ARG002 - nothing takes long
+    ) -> CurvePosterior:
         """The exact posterior of the mean, by Fourier inversion and quadrature."""
         released = noisy_sum(query, value, laws, self._record(query.schema))
         mean, sd = self._prior(query.schema)

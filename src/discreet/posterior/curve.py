@@ -155,6 +155,7 @@ def curve_posterior(
     centre: float,
     spread: float,
     record: Records | None = None,
+    finest: int = LARGEST_GRID,
 ) -> CurvePosterior:
     """The posterior on a grid that covers all that matters, fine enough for errors below 1e-9.
 
@@ -166,6 +167,8 @@ def curve_posterior(
         Log-likelihood at an array of theta.
     centre, spread
         Where to look first, in eta: a rough place and scale of the prior or of the posterior.
+    finest
+        The largest number of grid points: fewer for curves with corners, whose error falls with their square only.
     """
     if not (np.isfinite(centre) and np.isfinite(spread) and spread > 0):
         raise QueryError(f"curve_posterior.spread must be above 0 around a finite centre, got {spread!r} at {centre!r}")
@@ -180,7 +183,7 @@ def curve_posterior(
     priors, likelihoods = log_prior(eta), log_likelihood(link.to_theta(eta))
     while True:
         coarse, fine = (_moments(link, eta[::step], (priors + likelihoods)[::step]) for step in (2, 1))
-        if np.max(np.abs(coarse - fine) / np.array([1.0, fine[2], fine[2]])) < SMOOTH or count >= LARGEST_GRID:
+        if np.max(np.abs(coarse - fine) / np.array([1.0, fine[2], fine[2]])) < SMOOTH or count >= finest:
             return CurvePosterior(parameter, link, eta, priors, likelihoods, log_prior, log_likelihood, record)
         between = 0.5 * (eta[1:] + eta[:-1])
         count *= 2

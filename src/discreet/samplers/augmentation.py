@@ -44,7 +44,7 @@ WIDER = 1.2  # a reference should have heavier tails than what it is fitted to
 
 def default_sweeps(terms: int) -> tuple[int, int]:
     """Warm-up and kept sweeps per chain: public, from the number of released terms."""
-    kept = 1500 + 50 * min(terms, 60)
+    kept = 1000 + 75 * min(terms, 60)
     return kept // 2, kept
 
 

@@ -115,8 +115,8 @@ class CentralLimit:
     @classmethod
     def of(cls, system: GaussianSystem, axes: Sequence[Axis], terms: Sequence[Term], sizes: Sizes) -> "CentralLimit":
         """Pack a system and what was released of it."""
-        from discreet.samplers.kernels.density import NoisySums
         from discreet.samplers.kernels.coordinates import Records
+        from discreet.samplers.kernels.density import NoisySums
 
         units, coordinates = term_units(axes, terms), coordinates_of(system, terms, sizes)
         noisy = NoisySums(

@@ -2,7 +2,7 @@
 
 Rules on noise, cells and number of records alone, D tables with noise variances v_j and c_j cells:
 
-    records   an independent state takes about v Σc moves of one record, or 8N D when noise hides the records
+    records   an independent state takes about v Σc moves of one record, or 2N D when noise hides the records
     counts    about v̄ = 1 / Σ 1/v_j records can be exchanged at once before the noise densities refuse; 4 Σc exchanges
     births    v̄ at once at most, nor more than the deviation (Σ 1 / v_j c_j)^{-1/2} with which the tables tell N
 """
@@ -105,10 +105,10 @@ def walk_records(problem: NetworkProblem, n: int, spread: float, rng: np.random.
 
     size = max(n + spread, 1.0)
     each = 16 + alpha.size // 4  # so many moves cost a few times as much as new probabilities
-    moves = min(float(problem.variances.max()) * alpha.size, 8.0 * size * len(problem.cells)) / SHARE
+    moves = min(float(problem.variances.max()) * alpha.size, 2.0 * size * len(problem.cells)) / SHARE
     resizes, block = _births(problem)
     # each recoupling visits all records: as many as cost about what the moves cost, two for each node at most
-    recouplings = int(min(4.0 * moves / size, 2.0) * len(problem.cells))
+    recouplings = int(min(5.0 * moves / size, 2.0 * len(problem.cells)))
     plan = Plan(int(np.ceil(moves / each)), each, resizes, block, recouplings)
     room = [state]
 

@@ -12,7 +12,7 @@ is summed is clipped, divided by its grid and rounded in doubles: `Bounded.steps
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import frexp, isfinite
 from typing import TYPE_CHECKING, Literal
 
 from discreet.schema import Binary, Bounded, Categorical, Count
@@ -85,8 +85,11 @@ def steps(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
     """A clipped number on its grid, floor(value / grid + 1/2): a double that is a whole number."""
     from sqlglot import exp
 
-    scaled = exp.Add(this=exp.Div(this=value, expression=double(column.step)), expression=double(0.5))
-    return exp.Floor(this=scaled)
+    scaled: exp.Expr = exp.Div(this=value, expression=double(column.step))
+    mantissa, _ = frexp(column.step)
+    if mantissa == 0.5 and isfinite(1.0 / column.step):  # a power of two: the product is the quotient, and cheaper
+        scaled = exp.Mul(this=value, expression=double(1.0 / column.step))
+    return exp.Floor(this=exp.Add(this=scaled, expression=double(0.5)))
 
 
 def is_bad(value: "exp.Expr") -> "exp.Expr":

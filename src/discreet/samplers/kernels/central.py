@@ -10,10 +10,10 @@ One sweep, with r = y - N m(theta) and V = N C(theta) + diag(w), w the noise var
 from math import exp, log, sqrt
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.samplers.kernels.clamped import TermLayout
+from discreet.samplers.kernels.compiled import entry, inner
 from discreet.samplers.kernels.coordinates import Coordinates, Records, expected_sums, sums_covariance
 from discreet.samplers.kernels.density import NoisySums, log_density
 from discreet.samplers.kernels.moves import Surrogate, information_of, move_along, move_block, reference_law
@@ -29,7 +29,7 @@ SHARES = np.array([1.0, 1.0, 0.1, 0.01, 0.0])
 WANTED = 0.8  # chance of acceptance that the length of steps is adapted to during warm-up
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _draw_variances(
     rng: np.random.Generator, noisy: NoisySums, covariance: Array, root: Array, sums: Array, variance: Array
 ) -> None:
@@ -55,7 +55,7 @@ def _draw_variances(
             variance[t] = max(chosen, 1e-9 * noisy.variance[t])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def run_chain(
     rng: np.random.Generator,
     layout: TermLayout,
@@ -99,7 +99,9 @@ def run_chain(
             gain -= log(new[t, t]) - log(old[t, t])
         if -rng.standard_exponential() < gain:
             accepted += 1
-            theta[:] = moved
             covariance = new_covariance
-        draws[sweep] = theta
+            for a in range(theta.size):
+                theta[a] = moved[a]
+        for a in range(theta.size):
+            draws[sweep, a] = theta[a]
     return accepted

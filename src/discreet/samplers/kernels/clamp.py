@@ -11,7 +11,8 @@ The second holds because two derivatives in the correlation turn both clamps int
 from math import asin, cos, erfc, exp, pi, sin, sqrt
 
 import numpy as np
-from numba import njit
+
+from discreet.samplers.kernels.compiled import entry, inner
 
 __all__ = [
     "FAR",
@@ -29,19 +30,19 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 FAR = 8.5  # a normal density that many deviations out is below double precision
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def phi(x: float) -> float:
     """The standard normal density."""
     return exp(-0.5 * x * x) / sqrt(2.0 * pi)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def upper_tail(x: float) -> float:
     """The standard normal probability above x."""
     return 0.5 * erfc(x / sqrt(2.0))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def clamped_mean(mu: float, sigma: float, low: float, high: float) -> float:
     """Mean of clip(u, low, high)."""
     left, right = (low - mu) / sigma, (high - mu) / sigma
@@ -49,7 +50,7 @@ def clamped_mean(mu: float, sigma: float, low: float, high: float) -> float:
     return low * below + high * above + mu * (1.0 - below - above) + sigma * (phi(left) - phi(right))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def clamped_square(mu: float, sigma: float, low: float, high: float) -> float:
     """Mean of clip(u, low, high)²."""
     left, right = (low - mu) / sigma, (high - mu) / sigma
@@ -59,7 +60,7 @@ def clamped_square(mu: float, sigma: float, low: float, high: float) -> float:
     return low * low * below + high * high * above + inside + ends
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def clamped_product(
     mu: tuple[float, float],
     sigma: tuple[float, float],
@@ -75,7 +76,7 @@ def clamped_product(
     return apart + sigma[0] * sigma[1] * (rho * inside + _bend(a0, a1, b0, b1, rho))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _bend(a0: float, a1: float, b0: float, b1: float, rho: float) -> float:
     """Integral of (rho - r) D(r) over r from 0 to rho, with r = sin t so that no root is singular."""
     if max(min(abs(a0), abs(a1)), min(abs(b0), abs(b1))) > FAR:
@@ -90,7 +91,7 @@ def _bend(a0: float, a1: float, b0: float, b1: float, rho: float) -> float:
     return half * total / (2.0 * pi)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def corner(a: float, b: float, r: float, c: float) -> float:
     """The exponential in phi2(a, b; r), c² = 1 - r²."""
     if abs(a) > FAR or abs(b) > FAR:

@@ -9,10 +9,10 @@ from math import floor, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.samplers.kernels.clamp import clamped_mean, clamped_product, clamped_square, phi, upper_tail
+from discreet.samplers.kernels.compiled import entry, inner
 
 __all__ = [
     "TermLayout",
@@ -49,21 +49,21 @@ class TermLayout(NamedTuple):
     term_levels: Integers  # (terms, 2, 2) factor and level, -1 for none
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _edge(mu: float, sigma: float, end: float, spacing: float) -> float:
     """The lattice's share h²/24 of the density at one end; a value narrower than the lattice is treated as wide."""
     wide = max(sigma, 0.5 * spacing)
     return spacing * spacing / 24.0 * phi((end - mu) / wide) / wide
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _single(layout: TermLayout, j: int, mu: float, sigma: float) -> float:
     low, high, spacing = layout.low[j], layout.high[j], layout.spacing[j]
     edges = _edge(mu, sigma, high, spacing) - _edge(mu, sigma, low, spacing)
     return clamped_mean(mu, sigma, low, high) + edges
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _square(layout: TermLayout, j: int, mu: float, sigma: float) -> float:
     low, high, spacing = layout.low[j], layout.high[j], layout.spacing[j]
     inside = upper_tail((low - mu) / sigma) - upper_tail((high - mu) / sigma)
@@ -71,7 +71,7 @@ def _square(layout: TermLayout, j: int, mu: float, sigma: float) -> float:
     return clamped_square(mu, sigma, low, high) + spacing * spacing / 12.0 * inside + 2.0 * edges
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _pair(layout: TermLayout, i: int, j: int, mean: Array, covariance: Array) -> float:
     s, t = sqrt(covariance[i, i]), sqrt(covariance[j, j])
     rho = min(max(covariance[i, j] / (s * t), -1.0), 1.0)
@@ -80,7 +80,7 @@ def _pair(layout: TermLayout, i: int, j: int, mean: Array, covariance: Array) ->
     return total + _rounded_end(layout, i, j, mean, s, t, rho) + _rounded_end(layout, j, i, mean, t, s, rho)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _rounded_end(layout: TermLayout, i: int, j: int, mean: Array, s: float, t: float, rho: float) -> float:
     """What rounding value i near its ends adds to the mean of the product with value j."""
     spread = t * sqrt(max(1.0 - rho * rho, 1e-12))
@@ -93,7 +93,7 @@ def _rounded_end(layout: TermLayout, i: int, j: int, mean: Array, s: float, t: f
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def normal_law(layout: TermLayout, coefficients: Array, sigma: Array) -> tuple[Array, Array]:
     """Means (combinations, nodes) and the covariance (nodes, nodes) of one record's values, in units of u."""
     nodes, combinations = layout.slope.size, layout.combinations.shape[0]
@@ -121,17 +121,17 @@ def normal_law(layout: TermLayout, coefficients: Array, sigma: Array) -> tuple[A
     return mean, covariance
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def regressor(layout: TermLayout, place: int, values: Array, codes: Integers) -> float:
     """One entry of the design vector: the constant, an earlier value, or a dummy."""
     if place == 0:
         return 1.0
     if place <= values.size:
-        return values[place - 1]
+        return float(values[place - 1])
     return 1.0 if codes[layout.dummy_factor[place]] == layout.dummy_level[place] else 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def level_chance(layout: TermLayout, term: int, combination: int, probabilities: Array) -> float:
     """Probability that a record has the term's levels, given the combination (whose own factors are known)."""
     chance = 1.0
@@ -149,7 +149,7 @@ def level_chance(layout: TermLayout, term: int, combination: int, probabilities:
     return chance
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def combination_weights(layout: TermLayout, probabilities: Array) -> Array:
     """Probability of each combination of levels that shift means."""
     weights = np.ones(layout.combinations.shape[0])
@@ -160,7 +160,7 @@ def combination_weights(layout: TermLayout, probabilities: Array) -> Array:
     return weights
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def product_means(layout: TermLayout, mean: Array, covariance: Array) -> Array:
     """Mean of each product of clamped values under each combination (products, combinations)."""
     products = np.ones((layout.products.shape[0], mean.shape[0]))
@@ -180,7 +180,7 @@ def product_means(layout: TermLayout, mean: Array, covariance: Array) -> Array:
     return products
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def term_means(layout: TermLayout, coefficients: Array, sigma: Array, probabilities: Array) -> Array:
     """What one record adds to each term on average."""
     mean, covariance = normal_law(layout, coefficients, sigma)
@@ -192,7 +192,7 @@ def term_means(layout: TermLayout, coefficients: Array, sigma: Array, probabilit
     return terms
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def term_covariance(
     layout: TermLayout, coefficients: Array, sigma: Array, weights: Array, errors: Array, codes: Integers
 ) -> Array:
@@ -200,7 +200,9 @@ def term_covariance(
     points, nodes = errors.shape
     latent, clamped = np.zeros(nodes), np.zeros(nodes)
     terms, average = np.empty((points, layout.term_product.size)), np.zeros(layout.term_product.size)
-    whole = weights.sum()
+    whole = 0.0
+    for p in range(points):
+        whole += weights[p]
     for p in range(points):
         for j in range(nodes):
             latent[j] = sigma[j] * errors[p, j]
@@ -218,7 +220,7 @@ def term_covariance(
     return np.dot(terms.T, terms)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _term_value(layout: TermLayout, term: int, clamped: Array, codes: Integers) -> float:
     value = 1.0
     for part in range(2):

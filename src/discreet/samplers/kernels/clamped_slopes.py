@@ -12,7 +12,6 @@ What rounding adds to the means is left out: it is flat for all that matters her
 from math import asin, cos, pi, sin, sqrt
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.samplers.kernels.clamp import FAR, NODES, WEIGHTS, clamped_mean, corner, phi, upper_tail
@@ -24,13 +23,14 @@ from discreet.samplers.kernels.clamped import (
     product_means,
     regressor,
 )
+from discreet.samplers.kernels.compiled import entry, inner
 
 __all__ = ["clamped_slopes", "mean_slopes"]
 
 Array = NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def clamped_slopes(
     mu: tuple[float, float],
     sigma: tuple[float, float],
@@ -69,7 +69,7 @@ def clamped_slopes(
     return by_first, by_second, ends[0], ends[1], both
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _own_slopes(mu: float, sigma: float, low: float, high: float, squared: bool) -> tuple[float, float]:
     """Derivatives of the mean of a clamped value, or of its square, in mu and sigma²."""
     left, right = phi((low - mu) / sigma), phi((high - mu) / sigma)
@@ -79,7 +79,7 @@ def _own_slopes(mu: float, sigma: float, low: float, high: float, squared: bool)
     return inside, 0.5 * (left - right) / sigma
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def mean_slopes(
     layout: TermLayout, coefficients: Array, sigma: Array, probabilities: Array, weights: Array
 ) -> tuple[Array, Array, Array]:
@@ -111,7 +111,7 @@ def mean_slopes(
     return by_coefficient, by_variance, by_level
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _product_weights(
     layout: TermLayout, mean: Array, covariance: Array, probabilities: Array, weights: Array
 ) -> tuple[Array, Array]:
@@ -137,7 +137,7 @@ def _product_weights(
     return by_product, by_level
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _back_through_nodes(
     layout: TermLayout, coefficients: Array, mean: Array, covariance: Array, by_mean: Array, by_covariance: Array
 ) -> tuple[Array, Array]:

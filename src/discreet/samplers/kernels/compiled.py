@@ -20,10 +20,10 @@ NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": T
 def entry(function: F) -> F:
     """Compile on first use and keep the result on disk."""
     compiled: Any = njit(**OPTIONS)(function)
-    return compiled  # type: ignore[no-any-return]
+    return compiled
 
 
 def inner(function: F) -> F:
     """The same for functions that only compiled code calls."""
     compiled: Any = njit(**OPTIONS, **NO_WRAPPERS)(function)
-    return compiled  # type: ignore[no-any-return]
+    return compiled

@@ -11,10 +11,10 @@ from math import exp, inf, log
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.samplers.kernels.clamped import TermLayout, term_covariance, term_means
+from discreet.samplers.kernels.compiled import entry, inner
 
 __all__ = ["Coordinates", "Records", "decode", "expected_sums", "log_prior", "log_size_slope", "sums_covariance"]
 
@@ -44,7 +44,7 @@ class Records(NamedTuple):
     proposal: Array
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def decode(layout: TermLayout, coordinates: Coordinates, theta: Array) -> tuple[Array, Array, Array, float]:
     """Coefficients, deviations, level probabilities and the number of records."""
     nodes, coefficients = coordinates.shape.size, coordinates.mean.copy()
@@ -58,7 +58,9 @@ def decode(layout: TermLayout, coordinates: Coordinates, theta: Array) -> tuple[
     place = coefficients.size + nodes
     for f in range(layout.level_starts.size - 1):
         start, stop = layout.level_starts[f], layout.level_starts[f + 1]
-        top = max(0.0, theta[place : place + stop - start - 1].max())
+        top = 0.0
+        for a in range(place, place + stop - start - 1):
+            top = max(top, theta[a])
         probabilities[start] = exp(-top)
         whole = probabilities[start]
         for level in range(start + 1, stop):
@@ -71,7 +73,7 @@ def decode(layout: TermLayout, coordinates: Coordinates, theta: Array) -> tuple[
     return coefficients, sigma, probabilities, size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def log_prior(coordinates: Coordinates, theta: Array, probabilities: Array, size: float) -> float:
     """Log-density of theta up to a constant, including what the change of coordinates adds."""
     total = 0.0
@@ -91,7 +93,7 @@ def log_prior(coordinates: Coordinates, theta: Array, probabilities: Array, size
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def log_size_slope(coordinates: Coordinates, size: float) -> float:
     """Slope of the size prior's logarithm between the tabulated sizes."""
     left = _size_place(coordinates, size)
@@ -99,12 +101,20 @@ def log_size_slope(coordinates: Coordinates, size: float) -> float:
     return rise / (coordinates.size_grid[left + 1] - coordinates.size_grid[left])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _size_place(coordinates: Coordinates, size: float) -> int:
-    return min(max(np.searchsorted(coordinates.size_grid, size) - 1, 0), coordinates.size_grid.size - 2)
+    """The last tabulated size below `size`, by bisection."""
+    left, right = 0, coordinates.size_grid.size - 1
+    while right - left > 1:
+        middle = (left + right) // 2
+        if coordinates.size_grid[middle] < size:
+            left = middle
+        else:
+            right = middle
+    return left
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def expected_sums(layout: TermLayout, coordinates: Coordinates, theta: Array) -> Array:
     """N m(theta)."""
     coefficients, sigma, probabilities, size = decode(layout, coordinates, theta)
@@ -114,7 +124,7 @@ def expected_sums(layout: TermLayout, coordinates: Coordinates, theta: Array) ->
     return sums
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def sums_covariance(layout: TermLayout, coordinates: Coordinates, records: Records, theta: Array) -> Array:
     """N C(theta)."""
     coefficients, sigma, probabilities, size = decode(layout, coordinates, theta)

@@ -4,11 +4,11 @@ from math import exp, inf
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.samplers.kernels.clamped import TermLayout, term_means
 from discreet.samplers.kernels.clamped_slopes import mean_slopes
+from discreet.samplers.kernels.compiled import inner
 from discreet.samplers.kernels.coordinates import Coordinates, decode, log_prior, log_size_slope
 from discreet.samplers.kernels.triangular import backward, forward, square
 
@@ -25,7 +25,7 @@ class NoisySums(NamedTuple):
     laplace: NDArray[np.bool_]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def log_density(layout: TermLayout, coordinates: Coordinates, noisy: NoisySums, root: Array, theta: Array) -> float:
     """Log p(theta) + log p(y | theta) for a given root of V, up to a constant."""
     coefficients, sigma, probabilities, size = decode(layout, coordinates, theta)
@@ -39,7 +39,7 @@ def log_density(layout: TermLayout, coordinates: Coordinates, noisy: NoisySums, 
     return value if value < inf else -inf  # not a number for parameters beyond floating point
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def log_density_slopes(
     layout: TermLayout, coordinates: Coordinates, noisy: NoisySums, root: Array, theta: Array
 ) -> Array:

@@ -73,8 +73,9 @@ def interweave(
     angle = 2.0 * np.pi * rng.random()
     low, high = angle - 2.0 * np.pi, angle
     for _ in range(MOST_SHRINKS):
+        cosine, sine = np.cos(angle), np.sin(angle)
         for p in range(size):
-            moved = mean[p] + np.cos(angle) * offset[p] + np.sin(angle) * turn[p]
+            moved = mean[p] + cosine * offset[p] + sine * turn[p]
             point[p] = moved if root[p, p] > 0.0 else start[p]
         level = log_prior(inverse_gamma, point) - _log_reference(inside, other, angle)
         if level > -np.inf:

@@ -8,10 +8,10 @@ from math import cos, exp, pi, sin
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.samplers.kernels.clamped import TermLayout
+from discreet.samplers.kernels.compiled import inner
 from discreet.samplers.kernels.coordinates import Coordinates
 from discreet.samplers.kernels.density import NoisySums, log_density, log_density_slopes
 from discreet.samplers.kernels.triangular import backward, cholesky, distance, forward, square
@@ -36,21 +36,22 @@ class Surrogate(NamedTuple):
     prior_precision: Array
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def information_of(noisy: NoisySums, surrogate: Surrogate, root: Array) -> Array:
     """What the linear model says about theta: precision, and in the last column the pull away from the centre."""
     order = surrogate.centre.size
-    whitened = np.empty((root.shape[0], order + 1))
-    gap = np.empty(root.shape[0])
-    for t in range(gap.size):
-        gap[t] = noisy.released[t] - surrogate.fitted[t]
-    whitened[:, order] = forward(root, gap)
-    for c in range(order):
-        whitened[:, c] = forward(root, surrogate.slopes[:, c].copy())
+    terms = root.shape[0]
+    whitened, column = np.empty((terms, order + 1)), np.empty(terms)
+    for c in range(order + 1):
+        for t in range(terms):
+            column[t] = surrogate.slopes[t, c] if c < order else noisy.released[t] - surrogate.fitted[t]
+        solved = forward(root, column)
+        for t in range(terms):
+            whitened[t, c] = solved[t]
     return np.dot(whitened.T, whitened)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def reference_law(surrogate: Surrogate, information: Array, share: float) -> tuple[Array, Array]:
     """Mean and precision of the normal law that a share of the linear model's information and the prior give theta."""
     order = surrogate.centre.size
@@ -67,7 +68,7 @@ def reference_law(surrogate: Surrogate, information: Array, share: float) -> tup
     return mean, precision
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _conditional(mean: Array, precision: Array, theta: Array, block: Integers) -> tuple[Array, Array]:
     """Mean and root of the precision of the block's coordinates given the others, under the normal law."""
     own, pull = np.empty((block.size, block.size)), np.zeros(block.size)
@@ -83,7 +84,7 @@ def _conditional(mean: Array, precision: Array, theta: Array, block: Integers) -
     return centre, root
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def move_block(
     rng: np.random.Generator,
     layout: TermLayout,
@@ -121,7 +122,7 @@ def move_block(
     return theta.copy()
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def move_along(
     rng: np.random.Generator,
     layout: TermLayout,

@@ -16,7 +16,8 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 RESIZES = 10  # proposals to change the number of records, per sweep
-FITTED_MOVES = 2
+COORDINATES_PER_MOVE = 16  # the more coordinates, the smaller a slice move
+PRIOR_SHARE = 0.25
 
 
 @entry
@@ -41,7 +42,8 @@ def run_sweeps(
     log_sizes, _ = sizes
     now_total, _, _, codes, _, now_coefficients, now_variances, now_probabilities = state
     blocks = now_variances.size + (1 if codes.shape[1] > 0 else 0)
-    most = max(20, log_sizes.size // 8)
+    most = max(20, log_sizes.size // 3)
+    size = points.shape[1]
     for step in range(heats.size):
         heat = heats[step]
         refresh_records(rng, graph, noisy, state, heat)
@@ -49,13 +51,15 @@ def run_sweeps(
             for _ in range(RESIZES):
                 resize(rng, graph, noisy, sizes, state, most, heat)
         draw_parameters(rng, graph, normal, inverse_gamma, state)
-        for move in range(1 + FITTED_MOVES):
-            # a move around the prior, of everything or of a part, helps where the reference fits badly
+        for _ in range(1 + size // COORDINATES_PER_MOVE):
+            interweave(rng, graph, noisy, normal, inverse_gamma, reference, state, heat)
+        if rng.random() < PRIOR_SHARE:
+            # around the prior, of everything or of a part: helps where the reference fits badly
             block = int((blocks + 1) * rng.random()) - 1 if blocks > 1 else -1
-            around = block_reference(graph, points.shape[1], block) if move == 0 else reference
+            around = block_reference(graph, size, block)
             interweave(rng, graph, noisy, normal, inverse_gamma, around, state, heat)
         point = coordinates(rng, graph, normal, inverse_gamma, state)
-        for p in range(point.size):
+        for p in range(size):
             points[step, p] = point[p]
         for p in range(coefficients.shape[1]):
             coefficients[step, p] = now_coefficients[p]

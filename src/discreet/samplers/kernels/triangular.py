@@ -3,15 +3,16 @@
 from math import sqrt
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from discreet.samplers.kernels.compiled import inner
 
 __all__ = ["backward", "cholesky", "distance", "forward", "square"]
 
 Array = NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def cholesky(matrix: Array, diagonal: Array) -> Array:
     """Lower root of matrix + diag; a pivot lost to rounding leaves its column empty, as for a term without spread."""
     order = matrix.shape[0]
@@ -29,7 +30,7 @@ def cholesky(matrix: Array, diagonal: Array) -> Array:
     return root
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def forward(root: Array, x: Array) -> Array:
     """Solve root z = x."""
     z = x.copy()
@@ -40,7 +41,7 @@ def forward(root: Array, x: Array) -> Array:
     return z
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def backward(root: Array, x: Array) -> Array:
     """Solve root' z = x."""
     z = x.copy()
@@ -51,7 +52,7 @@ def backward(root: Array, x: Array) -> Array:
     return z
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def distance(root: Array, gap: Array) -> float:
     """Squared length of root' gap."""
     total = 0.0
@@ -63,7 +64,7 @@ def distance(root: Array, gap: Array) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def square(x: Array) -> float:
     """Squared length of x."""
     total = 0.0
