@@ -20,10 +20,11 @@ from math import prod
 
 from discreet.axes import Axis
 from discreet.errors import QueryError
+from discreet.families import Family
 from discreet.schema import Binary, Categorical, Person, Schema
 from discreet.sizes import KnownSize, NormalSizes, ShareSizes, Sizes, UniformSizes
 
-__all__ = ["Counts", "Dirichlet", "RowMove", "Statistic", "Statistics", "Sum", "levels_of", "row_move"]
+__all__ = ["Counts", "RowMove", "Statistic", "Statistics", "Sum", "levels_of", "row_move"]
 
 
 @dataclass(frozen=True)
@@ -157,15 +158,6 @@ def levels_of(schema: Schema, column: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Dirichlet:
-    """A conjugate Dirichlet prior on the cell probabilities of one count table, in the order of its cells."""
-
-    parameter: str
-    prior: tuple[float, ...]
-    coordinate: int | None = None  # a single probability is the parameter, e.g. that of the level "1"
-
-
-@dataclass(frozen=True)
 class Statistics:
     """Statistics released together, and the conjugate family they feed when there is a single one.
 
@@ -176,7 +168,7 @@ class Statistics:
 
     schema: Schema
     statistics: tuple[Statistic, ...]
-    family: Dirichlet | None = None
+    family: Family | None = None
     joint: RowMove | None = None
     by: str | None = None
 

@@ -17,10 +17,11 @@ import numpy as np
 
 from discreet import guarantee as guarantees
 from discreet.errors import DiscreetError, QueryError, ReleaseError
+from discreet.families import Dirichlet
 from discreet.guarantee import Guarantee
-from discreet.mechanisms import MECHANISMS, NoisyStatistics, PosteriorSample
+from discreet.mechanisms import MECHANISMS, ConjugateSample, NoisyStatistics, PosteriorSample
 from discreet.models import MODELS, Model, Poolable
-from discreet.posterior import Draws, GroupedPosterior, Posterior, pooled_posterior
+from discreet.posterior import Draws, GroupedPosterior, Posterior, beta_given_draws, pooled_posterior
 from discreet.query import Statistics
 from discreet.recipe import build, describe
 from discreet.schema import Schema
@@ -61,7 +62,7 @@ class Release:
         return model
 
     @property
-    def mechanism(self) -> NoisyStatistics | PosteriorSample:
+    def mechanism(self) -> Any:
         """The mechanism that answered."""
         return build("Release.mechanism", MECHANISMS, self.recipe["mechanism"], ReleaseError)
 
@@ -89,13 +90,10 @@ class Release:
         if kind not in ("noise-aware", "plug-in"):
             raise QueryError(f'Release.posterior kind must be "noise-aware" or "plug-in", got {kind!r}')
         model, mechanism, query = self.model, self.mechanism, self.query
-        if isinstance(mechanism, PosteriorSample):
-            if prior is not None or kind == "plug-in":
+        if isinstance(mechanism, PosteriorSample | ConjugateSample):
+            if prior is not None or kind == "plug-in" or pooling is not None:
                 raise QueryError("Release.posterior of released draws must keep their own prior and kind, got another")
-            assert query.family is not None  # a release of draws has one
-            levels = {} if query.family.coordinate is not None else {query.family.parameter: query.levels}
-            note = f"draws of the posterior at temperature {mechanism.temperature(query):.4g}"
-            return Draws(self.value, levels, note)
+            return self._draws(mechanism, query)
         if pooling is not None and (pooling != "partial" or not query.groups or kind == "plug-in"):
             raise QueryError(
                 'Release.posterior pooling must be "partial", of a noise-aware release with by=, '
@@ -117,6 +115,17 @@ class Release:
         laws = mechanism.laws(query)
         likelihoods = {level: model.likelihood(query, value, laws) for level, value in values.items()}
         return pooled_posterior(query.by, likelihoods, model.population(query.schema))
+
+    def _draws(self, mechanism: PosteriorSample | ConjugateSample, query: Statistics) -> Draws:
+        """The draws, and for one probability what their law says of it."""
+        family, note = query.family, mechanism.note(query)
+        if not isinstance(family, Dirichlet):
+            return Draws(self.value, {}, note)
+        if family.coordinate is None or query.total is None:
+            return Draws(self.value, {} if family.coordinate is not None else {family.parameter: query.levels}, note)
+        draws, (b, a) = self.value[family.parameter], family.prior
+        given = beta_given_draws(draws, query.total, (a, b), *mechanism.beta_laws(query))
+        return Draws(self.value, {}, note, given)
 
     def _one(
         self,

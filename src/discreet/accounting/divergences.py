@@ -33,6 +33,7 @@ __all__ = [
     "dirichlet_divergence",
     "dirichlet_renyi",
     "entropy_excess",
+    "entry_divergence",
     "gaussian_mean_mu",
     "gaussian_mean_renyi",
     "largest_order",
@@ -51,10 +52,10 @@ def dirichlet_divergence(p: ArrayLike, q: ArrayLike, order: float) -> float:
     top, bottom = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
     if top.shape != bottom.shape or not (np.all(top > 0) and np.all(bottom > 0)):
         raise GuaranteeError(f"dirichlet_divergence.p and q must be positive and of one length, got {p!r} and {q!r}")
-    entries = _entry_divergence(top, top - bottom, _order(order)).sum()
+    entries = entry_divergence(top, top - bottom, _order(order)).sum()
     if not np.isfinite(entries):
         return math.inf
-    total = _entry_divergence(top.sum(), (top - bottom).sum(), _order(order))
+    total = entry_divergence(top.sum(), (top - bottom).sum(), _order(order))
     return max(float(entries - total), 0.0)
 
 
@@ -71,7 +72,7 @@ def dirichlet_renyi(prior: Sequence[float], n: int, order: float, *, scale: floa
     gains = np.array([first + rest, first, second + rest, second]) + scale
     losses = np.array([second, second + rest, first, first + rest])
     steps = np.repeat([scale, -scale], 4)
-    shares = _entry_divergence(np.concatenate([gains, losses]), steps, _order(order))
+    shares = entry_divergence(np.concatenate([gains, losses]), steps, _order(order))
     return max(float((shares[:4] + shares[4:]).max()), 0.0)
 
 
@@ -168,7 +169,7 @@ def _log_excess(u: Array) -> Array:
     return np.asarray(np.where(near, 2 * artanh_excess - s * u, np.log1p(u) - u))
 
 
-def _entry_divergence(p: ArrayLike, difference: ArrayLike, order: float) -> Array:
+def entry_divergence(p: ArrayLike, difference: ArrayLike, order: float) -> Array:
     """[L(p + (a-1)d) - L(p)] / (a-1) - [L(p) - L(p - d)], L = log Γ, d = difference: one entry's share.
 
     It is of size a d² / 2p while each log Γ is of size p log p, so everything linear in d is cancelled on paper:

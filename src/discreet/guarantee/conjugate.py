@@ -5,11 +5,11 @@ multiplies the counts: diffused; `shrink` divides the prior: concentrated). The 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.accounting import conversions, divergences, profiles
+from discreet.accounting import conversions, divergences, gamma_divergences, profiles
 from discreet.errors import GuaranteeError
 from discreet.guarantee.basis import Basis, Guarantee, positive
 
@@ -19,12 +19,22 @@ REPLACE_ONE_RECORD = Basis()
 PARAMETERS = {
     "dirichlet": ("prior", "n", "scale", "shrink"),
     "gaussian-mean": ("n", "variance", "prior_variance", "clip"),
+    "poisson-rate": ("shape", "n", "width", "scale", "shrink"),
+    "exponential-rate": ("shape", "rate", "n", "lower", "width", "scale", "shrink"),
+}
+
+
+CURVES: dict[str, Callable[..., float]] = {
+    "dirichlet": divergences.dirichlet_renyi,
+    "gaussian-mean": divergences.gaussian_mean_renyi,
+    "poisson-rate": gamma_divergences.gamma_shape_renyi,
+    "exponential-rate": gamma_divergences.gamma_rate_renyi,
 }
 
 
 @dataclass(frozen=True, repr=False)
 class RenyiDP(Guarantee):
-    """The Renyi curve of one draw; `family` is "dirichlet" (Beta is two cells) or "gaussian-mean"."""
+    """The Renyi curve of one draw; `family` is "dirichlet" (Beta is two cells) or the name of another in `CURVES`."""
 
     family: str
     parameters: Mapping[str, Any]
@@ -43,9 +53,7 @@ class RenyiDP(Guarantee):
 
     def _renyi(self, order: float) -> float:
         """The supremum over neighbouring datasets; infinite from `largest_order` on."""
-        if self.family == "gaussian-mean":
-            return divergences.gaussian_mean_renyi(order=order, **self.parameters)
-        return divergences.dirichlet_renyi(order=order, **self.parameters)
+        return CURVES[self.family](order=order, **self.parameters)
 
     def _epsilon(self, delta: float) -> float:
         """By the improved conversion over a continuous order."""
@@ -111,7 +119,7 @@ class ConjugateProfile(Guarantee):
 def _checked(kind: str, family: str, parameters: Mapping[str, Any], families: tuple[str, ...]) -> dict[str, Any]:
     if family not in families or set(parameters) - set(PARAMETERS.get(family, ())):
         raise GuaranteeError(f"{kind}.family must be one of {families} with its own parameters, got {family!r}")
-    complete = {"scale": 1.0, "shrink": 1.0, **parameters} if family == "dirichlet" else dict(parameters)
+    complete = {"scale": 1.0, "shrink": 1.0, **parameters} if "scale" in PARAMETERS[family] else dict(parameters)
     if set(complete) != set(PARAMETERS[family]):
         raise GuaranteeError(f"{kind}.parameters must be {PARAMETERS[family]}, got {sorted(parameters)}")
     n = complete["n"]
@@ -121,6 +129,8 @@ def _checked(kind: str, family: str, parameters: Mapping[str, Any], families: tu
     for name in PARAMETERS[family]:
         if name == "prior":
             numbers[name] = tuple(positive(f"{kind}.prior", value) for value in complete[name])
+        elif name == "lower":
+            numbers[name] = float(complete[name])
         elif name != "n":
             numbers[name] = positive(f"{kind}.{name}", complete[name])
     return numbers

@@ -1,12 +1,27 @@
 """How an answer is protected: one mechanism per file, its proof beside it, one line in the registry."""
 
+from typing import Any
+
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.conjugate_sample import ConcentratedSample, ConjugateSample, DiffusedSample, DirectSample
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.mechanisms.posterior_sample import PosteriorSample
 
-__all__ = ["MECHANISMS", "Mechanism", "NoisyStatistics", "PosteriorSample"]
+__all__ = [
+    "MECHANISMS",
+    "ConcentratedSample",
+    "ConjugateSample",
+    "DiffusedSample",
+    "DirectSample",
+    "Mechanism",
+    "NoisyStatistics",
+    "PosteriorSample",
+]
 
-MECHANISMS: dict[str, type[NoisyStatistics] | type[PosteriorSample]] = {
+MECHANISMS: dict[str, type[Any]] = {
+    "ConcentratedSample": ConcentratedSample,
+    "DiffusedSample": DiffusedSample,
+    "DirectSample": DirectSample,
     "NoisyStatistics": NoisyStatistics,
     "PosteriorSample": PosteriorSample,
 }

@@ -10,7 +10,7 @@ from discreet.query import Statistics
 from discreet.randomness import NoiseSource
 from discreet.sources import Dataset
 
-__all__ = ["Mechanism", "check_label"]
+__all__ = ["Mechanism", "check_draws", "check_label"]
 
 
 class Mechanism(Protocol):
@@ -34,3 +34,9 @@ def check_label(kind: str, label: object) -> None:
     """A label is a short printable text: it is public and appears in ledgers and reports."""
     if not (isinstance(label, str) and len(label) <= 200 and (label == "" or label.isprintable())):
         raise GuaranteeError(f"{kind}.label must be a printable text of at most 200 characters, got {label!r}")
+
+
+def check_draws(kind: str, draws: object) -> None:
+    """Every draw is paid, so their number is small and public."""
+    if not isinstance(draws, int) or isinstance(draws, bool) or not 1 <= draws <= 10**7:
+        raise GuaranteeError(f"{kind}.draws must be a whole number from 1 to 10^7, got {draws!r}")

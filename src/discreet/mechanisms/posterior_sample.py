@@ -13,16 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import GuaranteeError, QueryError
+from discreet.errors import QueryError
+from discreet.families import Dirichlet
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_label
-from discreet.query import Counts, Dirichlet, Statistics
+from discreet.mechanisms.base import check_draws, check_label
+from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.schema import Record
 from discreet.sources import Dataset
 
 __all__ = ["PosteriorSample"]
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -53,13 +56,16 @@ class PosteriorSample:
         for name, limit in (("epsilon", math.inf), ("truncation", 0.5), ("grid", 1.0)):
             number = positive(f"PosteriorSample.{name}", getattr(self, name), below=limit)
             object.__setattr__(self, name, number)  # 1 and 1.0 are the same request
-        if not isinstance(self.draws, int) or isinstance(self.draws, bool) or not 1 <= self.draws <= 10**7:
-            raise GuaranteeError(f"PosteriorSample.draws must be a whole number from 1 to 10^7, got {self.draws!r}")
+        check_draws("PosteriorSample", self.draws)
         check_label("PosteriorSample", self.label)
 
     def temperature(self, query: Statistics) -> float:
         """T = max(1, 2C / epsilon), rounded up: a hotter posterior is the more private one."""
         return max(1.0, 2.0 * self._log_ratio(query) / self.epsilon * (1 + 1e-14))
+
+    def note(self, query: Statistics) -> str:
+        """What was drawn, in words."""
+        return f"draws of the posterior at temperature {self.temperature(query):.4g}"
 
     def guarantee(self, query: Statistics) -> Guarantee:
         """BoundedRange(2C / T) per draw: epsilon, or the smaller 2C when the posterior is private enough untempered."""
@@ -99,6 +105,17 @@ class PosteriorSample:
         rounded = np.round(draws / self.grid) * self.grid
         return {family.parameter: rounded if family.coordinate is None else rounded[:, family.coordinate]}
 
+    def beta_laws(self, query: Statistics) -> tuple[Array, Array, Array]:
+        """Parameters and log-normaliser of the law that is drawn from, for every count k = 0..n of the one level."""
+        from scipy.special import betaln
+
+        from discreet.samplers.truncated import log_mass
+
+        k = np.arange(query.largest_total + 1, dtype=float)
+        base, temperature = self._prior_part(query), self.temperature(query)
+        a, b = k / temperature + base[1], (query.largest_total - k) / temperature + base[0]
+        return a, b, betaln(a, b) + log_mass(a, b, self.truncation, 1.0 - self.truncation)
+
     def _log_ratio(self, query: Statistics) -> float:
         """C = sup |log theta_i - log theta_j| over the declared space (F-OPS)."""
         cells = len(_family(query).prior)
@@ -109,13 +126,13 @@ class PosteriorSample:
         a0 = Fraction(self.truncation)
         return math.log1p(float((1 - cells * a0) / a0))
 
-    def _prior_part(self, query: Statistics) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def _prior_part(self, query: Statistics) -> Array:
         """(prior - 1)/T + 1: the Dirichlet parameters of an empty table."""
         return np.asarray((np.asarray(_family(query).prior) - 1.0) / self.temperature(query) + 1.0)
 
 
 def _family(query: Statistics) -> Dirichlet:
-    if query.family is None:
+    if not isinstance(query.family, Dirichlet):
         raise QueryError("PosteriorSample must have a model with one Dirichlet or Beta parameter, got another query")
     return query.family
 

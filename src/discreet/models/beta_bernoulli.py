@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.families import Dirichlet
 from discreet.models.base import Progress, Simulated, Value, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
 from discreet.posterior import (
@@ -21,7 +22,7 @@ from discreet.posterior import (
     beta_from_two_counts,
     two_count_likelihood,
 )
-from discreet.query import Counts, Dirichlet, Statistics
+from discreet.query import Counts, Statistics
 from discreet.schema import Binary, Schema
 from discreet.sources import Dataset
 

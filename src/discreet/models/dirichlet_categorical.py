@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import QueryError
+from discreet.families import Dirichlet
 from discreet.models.base import Progress, Simulated, Value, checked_prior, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
 from discreet.posterior import DirichletLattice, DirichletPosterior, dirichlet_from_counts
-from discreet.query import Counts, Dirichlet, Statistics
+from discreet.query import Counts, Statistics
 from discreet.schema import Binary, Categorical, Schema
 from discreet.sources import Dataset
 
@@ -70,7 +71,7 @@ class DirichletCategorical:
         return {"probabilities": theta}, {self.column: rows}
 
     def _prior(self, query: Statistics) -> tuple[float, ...]:
-        assert query.family is not None
+        assert isinstance(query.family, Dirichlet)
         return query.family.prior
 
     def _levels(self, schema: Schema) -> tuple[str, ...]:

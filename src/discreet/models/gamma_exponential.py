@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.axes import Axis
 from discreet.errors import QueryError
+from discreet.families import ExponentialRate
 from discreet.models.base import Progress, Simulated, Value, public_statistics
 from discreet.models.rates import gamma_curve, gamma_pair, gamma_plug_in, rate_population
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
@@ -39,7 +40,7 @@ class GammaExponential:
         column = schema.column(self.column)
         if not isinstance(column, Bounded) or column.lower < 0:
             raise QueryError(f"GammaExponential.column must be bounded from 0 or above, got {self.column!r}: {column}")
-        return sum_query(schema, self.column, self.by)
+        return sum_query(schema, self.column, self.by, ExponentialRate("rate", self.prior, self._axis(schema)))
 
     def posterior(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.axes import Axis
 from discreet.errors import QueryError
+from discreet.families import PoissonRate
 from discreet.models.base import Progress, Simulated, Value, public_statistics
 from discreet.models.rates import gamma_curve, gamma_pair, gamma_plug_in, rate_population
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
@@ -39,7 +40,7 @@ class GammaPoisson:
         if not isinstance(schema.column(self.column), Count):
             kind = type(schema.column(self.column)).__name__
             raise QueryError(f"GammaPoisson.column must be a count, got {self.column!r}, a {kind}")
-        return sum_query(schema, self.column, self.by)
+        return sum_query(schema, self.column, self.by, PoissonRate("rate", self.prior, self._axis(schema)))
 
     def posterior(
         self,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.axes import Axis
 from discreet.errors import QueryError
+from discreet.families import GaussianMean
 from discreet.guarantee.basis import positive
 from discreet.models.base import Progress, Simulated, Value, number, public_statistics
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
@@ -51,7 +52,8 @@ class NormalMean:
 
     def query(self, schema: Schema) -> Statistics:
         """The sum of the clamped cells."""
-        return sum_query(schema, self.column, self.by)
+        family = GaussianMean("mean", self._prior(schema), self.sd, self._axis(schema))
+        return sum_query(schema, self.column, self.by, family)
 
     def posterior(
         self,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.axes import Axis
 from discreet.errors import QueryError
+from discreet.families import BoundedMean
 from discreet.models.base import Progress, Simulated, Value, dirichlet_prior, public_statistics
 from discreet.models.sums import plain_sum, sum_query
 from discreet.noise import NoiseLaw
@@ -49,7 +50,7 @@ class StatisticalQuery:
 
     def query(self, schema: Schema) -> Statistics:
         """The sum of the column."""
-        return sum_query(schema, self.column, self.by)
+        return sum_query(schema, self.column, self.by, BoundedMean("mean", self.prior, self._axis(schema)))
 
     def posterior(
         self,

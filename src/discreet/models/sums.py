@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from discreet.axes import Axis
+from discreet.families import SumFamily
 from discreet.models.base import Value
 from discreet.noise import NoiseLaw
 from discreet.query import Counts, Statistic, Statistics, Sum, used_rows
@@ -16,12 +17,13 @@ from discreet.schema import Schema
 __all__ = ["lattice_of", "noisy_sum", "plain_sum", "sum_query"]
 
 
-def sum_query(schema: Schema, column: str, by: str | None) -> Statistics:
+def sum_query(schema: Schema, column: str, by: str | None, family: SumFamily | None = None) -> Statistics:
     """The sum of a column, with the number of rows where it is private."""
     columns = (column,) if by is None else (column, by)
     counted = by is not None or used_rows(schema, columns) is None
     statistics: tuple[Statistic, ...] = (Sum.of(schema, "sum", column),)
-    return Statistics(schema, (Counts.over(schema, "n"), *statistics) if counted else statistics).grouped(by)
+    asked = (Counts.over(schema, "n"), *statistics) if counted else statistics
+    return Statistics(schema, asked, None if counted else family).grouped(by)
 
 
 def lattice_of(axis: Axis) -> Lattice:

@@ -6,6 +6,7 @@ from discreet.posterior.chains import ChainsPosterior
 from discreet.posterior.curve import CurvePosterior, curve_posterior
 from discreet.posterior.dirichlet import DirichletLattice, DirichletPosterior, dirichlet_from_counts
 from discreet.posterior.draws import Draws
+from discreet.posterior.given_draws import beta_given_draws
 from discreet.posterior.groups import GroupedPosterior
 from discreet.posterior.link import Link
 from discreet.posterior.naive_bayes import NaiveBayesPosterior, naive_bayes_from_tables
@@ -32,6 +33,7 @@ __all__ = [
     "Scalar",
     "beta_from_count",
     "beta_from_two_counts",
+    "beta_given_draws",
     "curve_posterior",
     "dirichlet_from_counts",
     "naive_bayes_from_tables",

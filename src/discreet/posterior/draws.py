@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.posterior.beta import BetaMixture
 from discreet.posterior.export import to_datatree
 from discreet.posterior.simplex import draw_codes
 from discreet.posterior.summary import Summary, as_text, describe
@@ -22,7 +23,8 @@ class Draws:
     """Independent draws from a tempered posterior: arrays (draws, …) by parameter name.
 
     A draw spreads around the data by the temperature as well as by what the data leave open, so the spread of the
-    draws is not the uncertainty of the parameter: intervals are refused.
+    draws is not the uncertainty of the parameter. Where the law of a draw given the parameter is known, intervals come
+    from it (`given`); elsewhere they are refused.
 
     Parameters
     ----------
@@ -32,11 +34,14 @@ class Draws:
         The declared levels of the last axis, for parameters that have one.
     note
         What was drawn, in words: law and temperature.
+    given
+        The posterior of one probability given the draws, where it can be computed.
     """
 
     values: Mapping[str, Array]
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     note: str = "draws from a tempered posterior"
+    given: BetaMixture | None = None
 
     def __post_init__(self) -> None:
         values = {name: np.asarray(array, dtype=float) for name, array in self.values.items()}
@@ -87,17 +92,17 @@ class Draws:
             }
         return to_datatree(self.values, axes, {"note": self.note, **(attributes or {})})
 
-    def sd(self) -> NoReturn:
-        """Refused: see the class."""
-        self._refuse("sd")
+    def sd(self) -> float:
+        """Posterior deviation given the draws, where their law is known."""
+        return self._known("sd").sd()
 
-    def interval(self, level: float = 0.9) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
-        """Refused: see the class."""
-        self._refuse("interval")
+    def interval(self, level: float = 0.9) -> tuple[float, float]:
+        """Interval that holds the parameter with probability `level` given the draws, where their law is known."""
+        return self._known("interval").interval(level)
 
-    def quantile(self, q: float) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
-        """Refused: see the class."""
-        self._refuse("quantile")
+    def quantile(self, q: float) -> float:
+        """Quantile of the parameter given the draws, where their law is known."""
+        return self._known("quantile").quantile(q)
 
     def log_density(self, x: object) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
         """Refused: the density at the data is private."""
@@ -122,7 +127,9 @@ class Draws:
         last = self.levels.get(parameter, tuple(map(str, range(array.shape[-1]))))
         return [f"{parameter}[{', '.join([*map(str, i[:-1]), last[i[-1]]])}]" for i in np.ndindex(array.shape[1:])]
 
-    def _refuse(self, asked: str) -> NoReturn:
+    def _known(self, asked: str) -> BetaMixture:
+        if self.given is not None:
+            return self.given
         raise QueryError(
             f"Draws.{asked} must not be read off tempered draws: their spread is not the uncertainty of the parameter "
             "(naive 90% bands around one draw cover 26-59%); release noisy statistics to get calibrated intervals"

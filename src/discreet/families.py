@@ -1,0 +1,64 @@
+"""Conjugate families of one released statistic: what a posterior draw needs besides the rows. All of it is public.
+
+Dirichlet       counts c of K cells            theta ~ Dirichlet(prior + c)
+GaussianMean    sum of n clipped numbers       mean ~ normal; the numbers have a known deviation
+PoissonRate     sum s of n clipped counts      rate ~ Gamma(shape + s, rate + n)
+ExponentialRate sum s of n clipped times       rate ~ Gamma(shape + n, rate + s)
+BoundedMean     sum of n numbers in an interval, each as a fraction of one success: a Beta on the interval
+"""
+
+from dataclasses import dataclass
+
+from discreet.axes import Axis
+
+__all__ = ["BoundedMean", "Dirichlet", "ExponentialRate", "Family", "GaussianMean", "PoissonRate", "SumFamily"]
+
+
+@dataclass(frozen=True)
+class Dirichlet:
+    """A conjugate Dirichlet prior on the cell probabilities of one count table, in the order of its cells."""
+
+    parameter: str
+    prior: tuple[float, ...]
+    coordinate: int | None = None  # a single probability is the parameter, e.g. that of the level "1"
+
+
+@dataclass(frozen=True)
+class GaussianMean:
+    """A normal prior (mean, sd) on the mean of numbers of known deviation."""
+
+    parameter: str
+    prior: tuple[float, float]
+    sd: float
+    axis: Axis
+
+
+@dataclass(frozen=True)
+class PoissonRate:
+    """A Gamma prior (shape, rate) on the mean of counts."""
+
+    parameter: str
+    prior: tuple[float, float]
+    axis: Axis
+
+
+@dataclass(frozen=True)
+class ExponentialRate:
+    """A Gamma prior (shape, rate) on the rate of waiting times."""
+
+    parameter: str
+    prior: tuple[float, float]
+    axis: Axis
+
+
+@dataclass(frozen=True)
+class BoundedMean:
+    """A Beta prior (a, b) on the place of a mean in the bounds of its column."""
+
+    parameter: str
+    prior: tuple[float, float]
+    axis: Axis
+
+
+SumFamily = BoundedMean | ExponentialRate | GaussianMean | PoissonRate
+Family = Dirichlet | SumFamily

@@ -1,0 +1,214 @@
+"""Draws of a conjugate posterior, its data scaled down or its prior scaled up. Proof: conjugate_sample.md.
+
+    eta = eta0 / m + r (statistics, n)      direct: r = m = 1;  diffused: r < 1;  concentrated: m < 1      [G-A1..A3]
+
+A draw has a Rényi curve (Theorem 1), a mean Gaussian DP (Theorem 2), and two levels an exact profile (Theorem 3).
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting.conversions import solve_decreasing
+from discreet.accounting.divergences import gaussian_mean_mu
+from discreet.errors import GuaranteeError, QueryError
+from discreet.families import BoundedMean, Dirichlet, ExponentialRate, Family, GaussianMean
+from discreet.guarantee import Basis, ConjugateProfile, GaussianDP, Guarantee, RenyiDP, Repeated
+from discreet.guarantee.basis import positive
+from discreet.mechanisms.base import check_draws, check_label
+from discreet.query import Counts, Statistics
+from discreet.randomness import NoiseSource
+from discreet.samplers.conjugate import conjugate_draws
+from discreet.schema import Record
+from discreet.sources import Dataset
+
+__all__ = ["ConcentratedSample", "ConjugateSample", "DiffusedSample", "DirectSample"]
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+GRID = 2.0**-32
+
+
+@dataclass(frozen=True)
+class ConjugateSample:
+    """What the three samplers share: the certificate of (r, m), the exact draw, and its rounding to a public grid."""
+
+    draws: int = 1
+    grid: float = GRID
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        check_draws(name, self.draws)
+        check_label(name, self.label)
+        object.__setattr__(self, "grid", positive(f"{name}.grid", self.grid, below=1e6))
+
+    def fractions(self, query: Statistics) -> tuple[float, float]:  # noqa: ARG002 - the signature all samplers share
+        """R and m, from public facts: both 1 here."""
+        return 1.0, 1.0
+
+    def guarantee(self, query: Statistics) -> Guarantee:
+        """The certificate of all draws together."""
+        return _certificate(self, query, *self.fractions(query))
+
+    def note(self, query: Statistics) -> str:
+        """What was drawn, in words."""
+        r, m = self.fractions(query)
+        return f"draws of the posterior with the data scaled by {r:.4g} and the prior divided by {m:.4g}"
+
+    def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
+        """One row per draw; vectors in the order of the declared levels."""
+        family = _family(self, query)
+        if isinstance(family, Dirichlet) and family.coordinate is None:
+            return {family.parameter: (self.draws, len(family.prior))}
+        return {family.parameter: (self.draws,)}
+
+    def beta_laws(self, query: Statistics) -> tuple[Array, Array, Array]:
+        """Parameters and log-normaliser of the law that is drawn from, for every count k = 0..n of the one level."""
+        from scipy.special import betaln
+
+        family = _family(self, query)
+        assert isinstance(family, Dirichlet)
+        r, m = self.fractions(query)
+        k, n = np.arange(query.largest_total + 1, dtype=float), query.largest_total
+        a, b = family.prior[1] / m + r * k, family.prior[0] / m + r * (n - k)
+        return a, b, np.asarray(betaln(a, b))
+
+    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
+        """Read the exact statistic once, draw, round to the public grid."""
+        family = _family(self, query)
+        (statistic,) = query.statistics
+        full = replace(statistic, cell=None) if isinstance(statistic, Counts) else statistic
+        exact = dataset.source.statistics(replace(query, statistics=(full,)))[full.name]
+        r, m = self.fractions(query)
+        drawn = conjugate_draws(family, exact, query.largest_total, r, m, self.draws, noise.generator())
+        return {family.parameter: np.round(drawn / self.grid) * self.grid}
+
+
+@dataclass(frozen=True)
+class DirectSample(ConjugateSample):
+    """Draws of the posterior itself: what they cost follows from prior and n, and nothing can be chosen.
+
+    The prior decides: more concentrated priors cost less. There is no pure differential privacy.
+    """
+
+
+@dataclass(frozen=True)
+class _Calibrated(ConjugateSample):
+    """A sampler whose fraction meets a target: epsilon at a Rényi order, or epsilon and delta."""
+
+    epsilon: float = math.nan
+    order: float | None = None
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name = type(self).__name__
+        if (self.order is None) == (self.delta is None):
+            raise GuaranteeError(f"{name} must get epsilon with order or with delta, got both or neither")
+        object.__setattr__(self, "epsilon", positive(f"{name}.epsilon", self.epsilon))
+        if self.order is not None:
+            if not (isinstance(self.order, int | float) and 1 < self.order < math.inf):
+                raise GuaranteeError(f"{name}.order must be a number above 1, got {self.order!r}")
+            object.__setattr__(self, "order", float(self.order))
+        else:
+            object.__setattr__(self, "delta", positive(f"{name}.delta", self.delta, below=1.0))
+
+    def pair(self, fraction: float) -> tuple[float, float]:
+        """(r, m) at a fraction."""
+        raise NotImplementedError
+
+    def fractions(self, query: Statistics) -> tuple[float, float]:
+        """The largest fraction whose certificate was seen to meet the target."""
+        return _largest_fractions(self, _shortened(query))
+
+
+@dataclass(frozen=True)
+class DiffusedSample(_Calibrated):
+    """Draws with the data scaled by the largest r in (0, 1] that meets the target."""
+
+    def pair(self, fraction: float) -> tuple[float, float]:
+        """The data are scaled."""
+        return fraction, 1.0
+
+
+@dataclass(frozen=True)
+class ConcentratedSample(_Calibrated):
+    """Draws with the prior divided by the largest m in (0, 1] that meets the target: best where the prior is right."""
+
+    def pair(self, fraction: float) -> tuple[float, float]:
+        """The prior is divided."""
+        return 1.0, fraction
+
+
+@lru_cache(maxsize=64)  # a pure function of public facts; simulations ask it again for every table
+def _largest_fractions(mechanism: _Calibrated, query: Statistics) -> tuple[float, float]:
+    def cost(inverse: float) -> float:
+        found = _certificate(mechanism, query, *mechanism.pair(1.0 / inverse))
+        return found.renyi(mechanism.order) if mechanism.order is not None else found.delta(mechanism.epsilon)
+
+    target = mechanism.epsilon if mechanism.order is not None else mechanism.delta
+    assert target is not None
+    return mechanism.pair(1.0 / solve_decreasing(cost, target, low=1.0))
+
+
+def _family(mechanism: ConjugateSample, query: Statistics) -> Family:
+    name, schema = type(mechanism).__name__, query.schema
+    if schema.relation != "replace-one" or not isinstance(schema.unit, Record) or query.by is not None:
+        raise QueryError(f"{name} must have records that are replaced, and no groups, got {schema.relation}")
+    if query.excludes:
+        raise QueryError(f"{name} must have a public number of rows, got columns that exclude bad cells")
+    if query.family is None:
+        raise QueryError(f"{name} must have a model with one conjugate parameter, got another")
+    return query.family
+
+
+def _shortened(query: Statistics) -> Statistics:
+    """The same query with the three smallest prior entries only: the supremum of Theorem 1 sees no others."""
+    family = query.family
+    if not isinstance(family, Dirichlet) or len(family.prior) <= 3:
+        return query
+    return replace(query, family=replace(family, prior=tuple(sorted(family.prior)[:3])))
+
+
+def _certificate(mechanism: ConjugateSample, query: Statistics, r: float, m: float) -> Guarantee:
+    """The strongest proved certificate of all draws with the data scaled by r and the prior divided by m."""
+    family, n, schema = _family(mechanism, query), query.largest_total, query.schema
+    sampler = (
+        "exact draw by numpy from a ChaCha20 generator keyed by the operating system, in double precision (the "
+        f"residual rounding error is not charged), rounded to multiples of {mechanism.grid:g}"
+    )
+
+    def basis(theorem: str) -> Basis:
+        return Basis(schema.relation, str(schema.unit), f"{theorem} (conjugate_sample.md)", sampler)
+
+    one: Guarantee
+    if isinstance(family, GaussianMean):
+        half = 0.5 * family.axis.unit * 2 * family.axis.reach
+        mu = gaussian_mean_mu(n, family.sd**2 / r, m * family.prior[1] ** 2, half)
+        one = GaussianDP(mu * (1 + 1e-14), basis("two normal laws, Theorem 2"))
+    elif isinstance(family, Dirichlet):
+        parameters = {"prior": family.prior, "n": n, "scale": r, "shrink": m}
+        exact = len(family.prior) == 2
+        one = (
+            ConjugateProfile("dirichlet", parameters, basis("exact profile of Beta laws, Theorem 3"))
+            if exact
+            else RenyiDP("dirichlet", parameters, basis("log-partition of the Dirichlet laws, Theorem 1"))
+        )
+    elif isinstance(family, BoundedMean):
+        parameters = {"prior": family.prior[::-1], "n": n, "scale": r, "shrink": m}
+        one = RenyiDP("dirichlet", parameters, basis("log-partition of the Beta laws, Theorem 1"))
+    else:
+        width = 2 * family.axis.unit * family.axis.reach
+        if isinstance(family, ExponentialRate):
+            shape, rate = family.prior
+            lower = family.axis.centre - family.axis.unit * family.axis.reach
+            timed = {"shape": shape, "rate": rate, "n": n, "lower": lower, "width": width, "scale": r, "shrink": m}
+            one = RenyiDP("exponential-rate", timed, basis("log-partition of the Gamma laws, Theorem 1"))
+        else:
+            counted = {"shape": family.prior[0], "n": n, "width": width, "scale": r, "shrink": m}
+            one = RenyiDP("poisson-rate", counted, basis("log-partition of the Gamma laws, Theorem 1"))
+    return one if mechanism.draws == 1 else Repeated(one, mechanism.draws)
