@@ -52,7 +52,16 @@ def python_page() -> str:
         if inspect.isclass(thing) and not issubclass(thing, Exception):
             parts.append(member_table(thing))
     parts.append("## Posteriors\n\nWhat `release.posterior()` returns, by model.\n")
-    kinds = (posterior.BetaMixture, posterior.DirichletLattice, posterior.NaiveBayesPosterior, posterior.Draws)
+    kinds = (
+        posterior.BetaMixture,
+        posterior.CurvePosterior,
+        posterior.DirichletLattice,
+        posterior.NaiveBayesPosterior,
+        posterior.ChainsPosterior,
+        posterior.GroupedPosterior,
+        posterior.PooledPosterior,
+        posterior.Draws,
+    )
     parts += [f"### `{kind.__name__}`\n\n{inspect.getdoc(kind)}\n\n{member_table(kind)}" for kind in kinds]
     return "\n".join(part for part in parts if part)
 

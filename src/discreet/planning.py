@@ -4,15 +4,16 @@ Everything is simulated from the prior and the schema, which are public: no data
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.families import Dirichlet
 from discreet.guarantee import Budget, Guarantee
-from discreet.mechanisms import Mechanism, NoisyStatistics
+from discreet.mechanisms import ConcentratedSample, DiffusedSample, DirectSample, Mechanism, NoisyStatistics
 from discreet.models import Model
 from discreet.pipeline import check_types, simulate
 from discreet.schema import Binary, Categorical, Column, Schema
@@ -173,7 +174,16 @@ def compare(
 
 def _within(budget: Budget) -> list[Mechanism]:
     laplace = NoisyStatistics(epsilon=budget.epsilon)
-    return [laplace, replace(laplace, delta=budget.delta)] if budget.delta else [laplace]
+    if not budget.delta:
+        return [laplace]
+    epsilon, delta = budget.epsilon, budget.delta
+    return [
+        laplace,
+        NoisyStatistics(epsilon=epsilon, delta=delta),
+        DirectSample(),
+        DiffusedSample(epsilon=epsilon, delta=delta),
+        ConcentratedSample(epsilon=epsilon, delta=delta),
+    ]
 
 
 def _ranked(made: list[tuple[Mechanism, Plan, _Runs]]) -> tuple[Candidate, ...]:
@@ -201,7 +211,7 @@ def _log_scores(values: dict[str, Array]) -> Array:
 def _simulated(model: Model, mechanism: Mechanism, schema: Schema, runs: int) -> _Runs:
     query = model.query(schema)
     n = query.largest_total if query.total is not None else None
-    has_intervals = isinstance(mechanism, NoisyStatistics)
+    has_intervals = _has_intervals(model, mechanism, schema)
     errors: dict[str, list[float]] = {}
     widths: dict[str, list[float]] = {}
     truths: dict[str, list[Array]] = {}
@@ -209,7 +219,7 @@ def _simulated(model: Model, mechanism: Mechanism, schema: Schema, runs: int) ->
     for run in simulate(model, None, mechanism, runs=runs, seed=0, n=n, schema=schema):
         posterior = run.posterior()
         truth = {name: np.asarray(value, dtype=float) for name, value in (run.truth or {}).items()}
-        means = _by_name(posterior.mean(), truth, query.groups)
+        means = _by_name(posterior.mean(), truth, query.groups)  # of draws, the average of what was drawn
         bounds = _by_name(posterior.interval(0.9), truth, query.groups) if has_intervals else {}
         inside = []
         for name, value in truth.items():
@@ -248,6 +258,14 @@ def _by_name(answer: Any, truth: dict[str, Array], groups: tuple[str, ...]) -> d
         return {name: np.array([part[name] for part in parts]) for name in truth}
     named = answer if isinstance(answer, dict) else {next(iter(truth)): answer}
     return {name: np.asarray(named[name], dtype=float) for name in truth}
+
+
+def _has_intervals(model: Model, mechanism: Mechanism, schema: Schema) -> bool:
+    """Noisy statistics always lead to intervals; draws only where their law given the parameter is known."""
+    if isinstance(mechanism, NoisyStatistics):
+        return True
+    family = model.query(schema).family
+    return isinstance(family, Dirichlet) and family.coordinate is not None and model.query(schema).total is not None
 
 
 def _arrays(values: dict[str, list[float]]) -> dict[str, Array]:

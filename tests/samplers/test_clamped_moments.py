@@ -125,14 +125,16 @@ def test_means_and_covariance_agree_with_simulation() -> None:
     scores = (mean - simulated.mean(axis=0))[spread] / deviations[spread] * np.sqrt(len(simulated))
     assert np.abs(scores).max() < 5.0
     assert mean[~spread] == pytest.approx(simulated.mean(axis=0)[~spread])
-    gap = covariance - np.cov(simulated.T, bias=True)
-    assert np.abs(gap[np.ix_(spread, spread)] / np.outer(deviations[spread], deviations[spread])).max() < 0.03
+    gap = (covariance - np.cov(simulated.T, bias=True))[np.ix_(spread, spread)]
+    gap /= np.outer(deviations[spread], deviations[spread])
+    assert np.abs(gap).max() < 0.06  # of products of two rare levels
+    assert np.abs(gap).mean() < 0.01
 
 
 def test_ignoring_the_clamp_is_caught() -> None:
-    """The same comparison with bounds ten times as far: at 5% clamped records the means are hundreds of errors off."""
+    """The same comparison with bounds ten times as far: with 5% of the records clamped, squares are 14 errors off."""
     system, rng = regression(), np.random.default_rng(1)
-    terms = [Term(0.0, LAW, (0,)), Term(0.0, LAW, (0, 1))]
+    terms = [Term(0.0, LAW, (0, 0)), Term(0.0, LAW, (0, 1))]
     layout = layout_of(system, AXES, terms)
     planted = layout._replace(low=10.0 * layout.low, high=10.0 * layout.high)
     simulated = term_values(terms, AXES, *system.records(PARAMETERS, 100_000, rng)) / term_units(AXES, terms)
@@ -141,11 +143,11 @@ def test_ignoring_the_clamp_is_caught() -> None:
 
     flat = flatten(system, PARAMETERS)
     assert np.abs((term_means(layout, *flat) - simulated.mean(axis=0)) / error).max() < 5.0
-    assert np.abs((term_means(planted, *flat) - simulated.mean(axis=0)) / error).max() > 15.0
+    assert np.abs((term_means(planted, *flat) - simulated.mean(axis=0)) / error).max() > 10.0
 
 
 def test_slopes_are_those_of_the_means() -> None:
-    from discreet.samplers.kernels.clamped import term_means
+    from discreet.samplers.kernels.clamped import normal_law, product_means, term_means
     from discreet.samplers.kernels.clamped_slopes import mean_slopes
 
     system = regression()
@@ -165,7 +167,9 @@ def test_slopes_are_those_of_the_means() -> None:
 
     steps = 1e-6 * np.eye(point.size)
     differences = [(value(point + step) - value(point - step)) / 2e-6 for step in steps]
-    slopes = np.concatenate(mean_slopes(layout, coefficients, sigma, probabilities, weights))
+    law, covariance = normal_law(layout, coefficients, sigma)
+    products = product_means(layout, law, covariance)
+    slopes = np.concatenate(mean_slopes(layout, coefficients, probabilities, law, covariance, products, weights))
     assert slopes == pytest.approx(np.array(differences), abs=1e-8)
 
 

@@ -11,6 +11,7 @@ from discreet.audit.bounds import Audit, threshold_audit
 from discreet.audit.moves import l1_length, squared_length
 from discreet.audit.neighbours import Pair, neighbouring_pairs, worst_pair
 from discreet.errors import QueryError
+from discreet.families import BoundedMean, Dirichlet, ExponentialRate, PoissonRate, SumFamily
 from discreet.mechanisms import Mechanism, NoisyStatistics
 from discreet.models import Model
 from discreet.noise import DiscreteLaplace
@@ -130,9 +131,11 @@ def _noise_score(mechanism: NoisyStatistics, pair: Pair) -> Score:
 
 
 def _draw_score(pair: Pair) -> Score:
-    """The log-likelihood ratio of the pair for draws of a Dirichlet parameter, up to constants and the temperature."""
+    """The log-likelihood ratio of the pair for draws of a parameter, up to constants and a positive factor."""
     family, (table,) = pair.query.family, pair.query.statistics
     assert family is not None
+    if not isinstance(family, Dirichlet):
+        return _sum_score(pair, family)
     assert isinstance(table, Counts)
     full = replace(pair.query, statistics=(replace(table, cell=None),))
     here, there = (side.source.statistics(full)[table.name] for side in (pair.dataset, pair.neighbour))
@@ -142,5 +145,24 @@ def _draw_score(pair: Pair) -> Score:
         if family.coordinate is not None:
             theta = np.stack([1 - theta, theta], axis=-1)
         return np.asarray((np.log(np.clip(theta, 1e-300, None)) @ (here - there)).sum(axis=1))
+
+    return score
+
+
+def _sum_score(pair: Pair, family: SumFamily) -> Score:
+    """The same for a parameter that follows one sum: the ratio is monotone in the family's natural statistic."""
+    (name,) = pair.query.names
+    sign = float(np.sign(int(pair.exact[name]) - int(pair.other[name])))
+    low, high = family.axis.lower, family.axis.upper
+
+    def score(values: Values) -> NDArray[np.float64]:
+        theta = np.array([value[family.parameter] for value in values], dtype=float)
+        if isinstance(family, PoissonRate):
+            theta = np.log(np.maximum(theta, 1e-300))
+        elif isinstance(family, BoundedMean):
+            theta = np.log(np.maximum(theta - low, 1e-300)) - np.log(np.maximum(high - theta, 1e-300))
+        elif isinstance(family, ExponentialRate):
+            theta = -theta
+        return np.asarray(sign * theta.sum(axis=1))
 
     return score

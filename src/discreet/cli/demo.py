@@ -136,7 +136,10 @@ def _posterior(made: dict[str, "Release"], screen: "Console") -> dict[str, Any]:
             "cover",
             f"noise-aware intervals contain the truth {hits[0]} times of {len(rows)}, plug-in ones {hits[1]} times",
         ),
-        ("draw", f"{draw.parameter} = {draw.mean:.4f}: one private draw of a tempered posterior, no interval"),
+        (
+            "draw",
+            f"{draw.parameter} = {draw.mean:.4f}: one private tempered draw; given it, {draw.interval}",
+        ),
     ]
     terminal.facts(screen, "", lines)
     return {

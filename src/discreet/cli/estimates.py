@@ -49,12 +49,13 @@ def estimates(query: "Statistics", posterior: "Posterior", level: float) -> list
 
 def labels(query: "Statistics") -> list[str]:
     """What every parameter is the probability of; nothing where parameters are not all such probabilities."""
+    from discreet.families import Dirichlet
     from discreet.query import Counts
 
     tables = [table for table in query.statistics if isinstance(table, Counts)]
     if query.by is not None or len(tables) < len(query.statistics):
         return []
-    if query.family is not None:
+    if isinstance(query.family, Dirichlet):
         (column,), (levels,) = tables[0].columns, tables[0].levels
         kept = levels if query.family.coordinate is None else (levels[query.family.coordinate],)
         return [f"P({column} = {level})" for level in kept]

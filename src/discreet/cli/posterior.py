@@ -35,7 +35,7 @@ def posterior(
       discreet posterior smoking.release.json --prior 2,5 --level 0.95 --json
       discreet posterior wards.release.json --pooling partial
     """  # noqa: D301
-    from discreet.mechanisms import PosteriorSample
+    from discreet.mechanisms import NoisyStatistics
     from discreet.release import load
 
     if not 0 < level < 1:
@@ -51,7 +51,7 @@ def posterior(
         progress=terminal.counter("sampling"),
     )
     rows = estimates(release.query, read, level)
-    drawn = isinstance(release.mechanism, PosteriorSample)
+    drawn = not isinstance(release.mechanism, NoisyStatistics)
     kind = "draws" if drawn else "plug-in" if plug_in else "noise-aware"
     if as_json:
         body = {"release": str(file), "kind": kind, "level": level, "guarantee": release.guarantee.to_json()}
@@ -60,17 +60,18 @@ def posterior(
     screen = terminal.console()
     lines = [("model", repr(release.model)), ("guarantee", str(release.guarantee)), ("posterior", KINDS[kind])]
     terminal.facts(screen, str(file), lines)
-    table = terminal.table(["parameter"], ["mean", *([] if drawn else [f"{100 * level:.4g}% interval"])])
+    known = all(row.interval for row in rows)
+    table = terminal.table(["parameter"], ["mean", *([f"{100 * level:.4g}% interval"] if known else [])])
     for row in rows:
-        table.add_row(row.parameter, f"{row.mean:.4g}", *([] if drawn else [row.interval]))
+        table.add_row(row.parameter, f"{row.mean:.4g}", *([row.interval] if known else []))
     screen.print(table)
 
 
 KINDS = {
     "noise-aware": "noise-aware: the privacy noise is part of the model, and the intervals cover what they say",
     "plug-in": "plug-in: the noisy statistics are taken as exact, and the intervals are too narrow",
-    "draws": "private draws of a tempered posterior, wider than the posterior itself; the mean is theirs, and an "
-    "interval around them would not cover what it says",
+    "draws": "private draws of a tempered posterior, wider than the posterior itself; the mean is theirs; an interval "
+    "is given where the law of a draw given the parameter is known",
 }
 
 

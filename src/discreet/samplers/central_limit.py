@@ -39,7 +39,7 @@ __all__ = ["CentralLimit", "central_limit"]
 Array = NDArray[np.float64]
 
 POINTS = 2048  # quasi-random records behind a covariance
-MOVES = 3  # per sweep, and one more for every two blocks of coordinates
+MOVES = 3  # per sweep, and one more for every four blocks of coordinates
 FIRST_STEP, LEARNING = 0.4, 0.05  # of trajectories: their first length of steps, and how fast it adapts in warm-up
 ROUNDS = 2  # times the centre is replaced during warm-up
 BLOCK = 100  # sweeps between two reports of progress
@@ -192,7 +192,7 @@ class CentralLimit:
         from discreet.samplers.kernels.central import run_chain
 
         draws = np.empty((len(states), sweeps, surrogate.centre.size))
-        moves = MOVES + (self.coordinates.blocks.size - 1) // 2
+        moves = MOVES + (self.coordinates.blocks.size - 1) // 4
         fixed = (self.layout, self.coordinates, self.noisy, self.records, surrogate)
 
         def run(state: Chain, block: Array) -> None:

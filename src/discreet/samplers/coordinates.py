@@ -54,10 +54,10 @@ def likely_size(terms: Sequence[Term], sizes: Sizes) -> float:
     """The number of records that is public, or released with noise, or in the middle of its prior."""
     if isinstance(sizes, KnownSize):
         return float(sizes.highest)
-    for term in terms:
-        if not term.numbers and not term.levels:
-            return float(np.clip(term.released, sizes.lowest, sizes.highest))
-    return _size_moments(_size_grid(terms, sizes), sizes)[0]
+    counted = _released_size(terms)
+    if counted is None:
+        return _size_moments(_size_grid(terms, sizes), sizes)[0]
+    return float(np.clip(counted[0], sizes.lowest, sizes.highest))
 
 
 def encode(system: GaussianSystem, coordinates: "Coordinates", parameters: Mapping[str, ArrayLike]) -> Array:
@@ -134,10 +134,9 @@ def _size_grid(terms: Sequence[Term], sizes: Sizes) -> Array:
     """Numbers of records at which the size prior is tabulated: everywhere, and finely where it or the noise peaks."""
     low, high = float(sizes.lowest), float(sizes.highest)
     pieces = [np.linspace(low, high, SIZE_NODES)]
-    for term in terms:
-        if not term.numbers and not term.levels:
-            reach = 60.0 * np.sqrt(term.law.variance)
-            pieces.append(np.linspace(term.released - reach, term.released + reach, SIZE_NODES))
+    counted = _released_size(terms)
+    if counted is not None:
+        pieces.append(np.linspace(counted[0] - 60.0 * counted[1], counted[0] + 60.0 * counted[1], SIZE_NODES))
     centre, spread = getattr(sizes, "mean", 0.5 * (low + high)), getattr(sizes, "sd", high - low)
     pieces.append(np.linspace(centre - 12.0 * spread, centre + 12.0 * spread, SIZE_NODES))
     return np.unique(np.clip(np.round(np.concatenate(pieces)), low, high))
@@ -149,3 +148,15 @@ def _size_moments(grid: Array, sizes: Sizes) -> tuple[float, float]:
     weights = np.exp(log_weights - log_weights.max()) * np.gradient(grid)
     mean = float(weights @ grid / weights.sum())
     return mean, max(float(weights @ (grid - mean) ** 2 / weights.sum()), 0.25)
+
+
+def _released_size(terms: Sequence[Term]) -> tuple[float, float] | None:
+    """The released number of records and its noise's deviation: a term of its own, or the counts of all of a factor."""
+    counts = [term for term in terms if not term.numbers and len(term.levels) <= 1]
+    own = [term for term in counts if not term.levels]
+    if not own:
+        complete = [factor for term in counts for factor, level in term.levels if level == 0]
+        own = [term for term in counts if complete and term.levels[0][0] == complete[0]]
+    if not own:
+        return None
+    return sum(term.released for term in own), float(np.sqrt(sum(term.law.variance for term in own)))

@@ -26,6 +26,9 @@ __all__ = ["DuckDB", "Origin", "connect"]
 
 T = TypeVar("T")
 
+# For each set of columns, tuples of codes, n and sums, one for each cell that holds rows.
+Marginals = dict[tuple[str, ...], list[tuple[Any, ...]]]
+
 # With the interpreter and its libraries this keeps the whole process below 1 GB.
 MEMORY_LIMIT = "600MB"
 
@@ -71,7 +74,8 @@ class DuckDB:
 
         def answer(connection: Any, attach: Callable[[], None]) -> int:
             attach()
-            return _scalar(connection, counted)
+            ((persons,),) = connection.execute(counted).fetchall()
+            return int(persons)
 
         return self._tried(answer)
 
@@ -82,12 +86,11 @@ class DuckDB:
         def answer(connection: Any, attach: Callable[[], None]) -> dict[str, IntegerArray]:
             answers: dict[str, IntegerArray] = {}
             for grouping, scan in scans:
-                _store(connection, attach, scan)
-                if not _is_bounded(connection, query):  # a wrong n_max must not cost exactness
-                    _store(connection, attach, self._scan(query, grouping, None))
-                for columns in grouping.marginals:
-                    marginals = marginal(query, grouping, columns, CODED).sql(dialect="duckdb", copy=False)
-                    answers |= _dense(grouping, columns, connection.execute(marginals).fetchall())
+                found = _marginals(connection, attach, query, grouping, scan)
+                if not _is_bounded(query, found):  # a wrong n_max must not cost exactness
+                    found = _marginals(connection, attach, query, grouping, self._scan(query, grouping, None))
+                for columns, cells in found.items():
+                    answers |= _dense(grouping, columns, cells)
             return {name: answers[name] for name in query.names}
 
         return self._tried(answer)
@@ -134,25 +137,28 @@ def connect(files: Sequence[str] = (), threads: int | None = None) -> Iterator[A
             yield connection
 
 
-def _scalar(connection: Any, query: str) -> int:
-    ((value,),) = connection.execute(query).fetchall()
-    return int(value)
-
-
-def _store(connection: Any, attach: Callable[[], None], scan: str) -> None:
+def _marginals(
+    connection: Any, attach: Callable[[], None], query: Statistics, grouping: Grouping, scan: str
+) -> Marginals:
+    """The rows coded and grouped by one scan, then as codes, n and sums over each set of columns that is asked for."""
     attach()
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {CODED} AS {scan}")
+    texts = {
+        columns: marginal(query, grouping, columns, CODED).sql(dialect="duckdb", copy=False)
+        for columns in grouping.marginals
+    }
+    return {columns: connection.execute(text).fetchall() for columns, text in texts.items()}
 
 
-def _is_bounded(connection: Any, query: Statistics) -> bool:
+def _is_bounded(query: Statistics, found: Marginals) -> bool:
     """Whether there are no more rows than were thought possible when the arithmetic was chosen."""
     bound = most_rows(query)
-    counted = f"SELECT coalesce(sum(n), 0) FROM {CODED}"  # noqa: S608  # a constant name
-    return bound is None or _scalar(connection, counted) <= bound
+    columns, cells = next(iter(found.items()))
+    return bound is None or sum(cell[len(columns)] for cell in cells) <= bound
 
 
 def _dense(grouping: Grouping, columns: tuple[str, ...], found: list[tuple[Any, ...]]) -> dict[str, IntegerArray]:
-    """The statistics over one set of columns as dense arrays; each tuple found is codes, then n, then sums."""
+    """The statistics over one set of columns as dense arrays."""
     answers: dict[str, IntegerArray] = {}
     table = np.array(found, dtype=object).reshape(len(found), len(columns) + 1 + len(grouping.products))
     cells = tuple(table[:, : len(columns)].T.astype(np.int64))

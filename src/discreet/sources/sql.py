@@ -103,6 +103,8 @@ def coded(
     values = _values(query, [name for name in query.columns if name in used], cells, relation, [])
     totals = ["n", *(f"sum_{i}" for i, _ in enumerate(grouping.products))]
     grouped = _grouped(query, grouping, "raw", values, rows_at_most)
+    if not grouping.columns:
+        return grouped
     mapped = _mapped(query, grouping.columns, cells, grouped, totals)
     codes = [exp.column(name) for name in _names("code", query, grouping.columns)]
     sums = [exp.Sum(this=exp.column(name)).as_(name) for name in totals]

@@ -18,6 +18,7 @@ __all__ = [
     "TermLayout",
     "combination_weights",
     "level_chance",
+    "mixed_means",
     "normal_law",
     "product_means",
     "regressor",
@@ -93,7 +94,7 @@ def _rounded_end(layout: TermLayout, i: int, j: int, mean: Array, s: float, t: f
     return total
 
 
-@inner
+@entry
 def normal_law(layout: TermLayout, coefficients: Array, sigma: Array) -> tuple[Array, Array]:
     """Means (combinations, nodes) and the covariance (nodes, nodes) of one record's values, in units of u."""
     nodes, combinations = layout.slope.size, layout.combinations.shape[0]
@@ -160,7 +161,7 @@ def combination_weights(layout: TermLayout, probabilities: Array) -> Array:
     return weights
 
 
-@inner
+@entry
 def product_means(layout: TermLayout, mean: Array, covariance: Array) -> Array:
     """Mean of each product of clamped values under each combination (products, combinations)."""
     products = np.ones((layout.products.shape[0], mean.shape[0]))
@@ -184,8 +185,13 @@ def product_means(layout: TermLayout, mean: Array, covariance: Array) -> Array:
 def term_means(layout: TermLayout, coefficients: Array, sigma: Array, probabilities: Array) -> Array:
     """What one record adds to each term on average."""
     mean, covariance = normal_law(layout, coefficients, sigma)
-    weights, products = combination_weights(layout, probabilities), product_means(layout, mean, covariance)
-    terms = np.zeros(layout.term_product.size)
+    return mixed_means(layout, product_means(layout, mean, covariance), probabilities)
+
+
+@inner
+def mixed_means(layout: TermLayout, products: Array, probabilities: Array) -> Array:
+    """Means of the terms from those of their products under each combination of levels."""
+    weights, terms = combination_weights(layout, probabilities), np.zeros(layout.term_product.size)
     for t in range(terms.size):
         for g in range(weights.size):
             terms[t] += weights[g] * products[layout.term_product[t], g] * level_chance(layout, t, g, probabilities)

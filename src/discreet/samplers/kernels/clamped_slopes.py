@@ -19,8 +19,6 @@ from discreet.samplers.kernels.clamped import (
     TermLayout,
     combination_weights,
     level_chance,
-    normal_law,
-    product_means,
     regressor,
 )
 from discreet.samplers.kernels.compiled import entry, inner
@@ -81,11 +79,19 @@ def _own_slopes(mu: float, sigma: float, low: float, high: float, squared: bool)
 
 @entry
 def mean_slopes(
-    layout: TermLayout, coefficients: Array, sigma: Array, probabilities: Array, weights: Array
+    layout: TermLayout,
+    coefficients: Array,
+    probabilities: Array,
+    mean: Array,
+    covariance: Array,
+    products: Array,
+    weights: Array,
 ) -> tuple[Array, Array, Array]:
-    """Gradient of weights · term_means in the coefficients, in sigma² and in the logs of the probabilities."""
-    mean, covariance = normal_law(layout, coefficients, sigma)
-    by_product, by_level = _product_weights(layout, mean, covariance, probabilities, weights)
+    """Gradient of weights · term_means in the coefficients, in sigma² and in the logs of the probabilities.
+
+    The normal law of the values and the means of the products are given; the law's arrays are used up.
+    """
+    by_product, by_level = _product_weights(layout, products, probabilities, weights)
     by_mean, by_covariance = np.zeros(mean.shape), np.zeros(covariance.shape)
     for q in range(layout.products.shape[0]):
         i, j = layout.products[q]
@@ -112,11 +118,9 @@ def mean_slopes(
 
 
 @inner
-def _product_weights(
-    layout: TermLayout, mean: Array, covariance: Array, probabilities: Array, weights: Array
-) -> tuple[Array, Array]:
+def _product_weights(layout: TermLayout, products: Array, probabilities: Array, weights: Array) -> tuple[Array, Array]:
     """Derivatives in each product's mean under each combination, and in the logs of the level probabilities."""
-    chances, products = combination_weights(layout, probabilities), product_means(layout, mean, covariance)
+    chances = combination_weights(layout, probabilities)
     by_product, by_level = np.zeros(products.shape), np.zeros(probabilities.size)
     for t in range(weights.size):
         q = layout.term_product[t]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.samplers.kernels.clamped import TermLayout, term_means
+from discreet.samplers.kernels.clamped import TermLayout, mixed_means, normal_law, product_means, term_means
 from discreet.samplers.kernels.clamped_slopes import mean_slopes
 from discreet.samplers.kernels.compiled import inner
 from discreet.samplers.kernels.coordinates import Coordinates, decode, log_prior, log_size_slope
@@ -45,7 +45,9 @@ def log_density_slopes(
 ) -> Array:
     """Gradient of `log_density`."""
     coefficients, sigma, probabilities, size = decode(layout, coordinates, theta)
-    means, slopes = term_means(layout, coefficients, sigma, probabilities), np.empty(theta.size)
+    law, covariance = normal_law(layout, coefficients, sigma)
+    products, slopes = product_means(layout, law, covariance), np.empty(theta.size)
+    means = mixed_means(layout, products, probabilities)
     residual = np.empty(means.size)
     for t in range(means.size):
         residual[t] = noisy.released[t] - size * means[t]
@@ -53,7 +55,9 @@ def log_density_slopes(
     for t in range(means.size):
         by_size += pull[t] * means[t]
         pull[t] *= size
-    by_coefficient, by_variance, by_level = mean_slopes(layout, coefficients, sigma, probabilities, pull)
+    by_coefficient, by_variance, by_level = mean_slopes(
+        layout, coefficients, probabilities, law, covariance, products, pull
+    )
     for j in range(sigma.size):
         start, stop = layout.starts[j], layout.starts[j + 1]
         log_variance = theta[stop + j]
