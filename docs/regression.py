@@ -9,7 +9,6 @@ time; nothing is paid and nothing is private here.
 
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +51,7 @@ PRESSURE = dc.LinearRegression(
 )
 
 Row = dict[str, Any]
+Array = np.ndarray[Any, Any]
 
 
 def main() -> None:
@@ -95,18 +95,16 @@ def intervals(model: dc.LinearRegression, data: dc.Dataset) -> list[Row]:
         rows += [row(label, *each) for each in zip(names, lower, posterior.mean()["coefficients"], upper, strict=True)]
         print(f"{data.id}, {label}: R-hat at most {np.max(posterior.rhat()['coefficients']):.3f}", flush=True)
     for name, label, lower, mean, upper in (tuple(each.values()) for each in rows):
-        print(f"{data.id:<8} {name:<13} {label:<12} {mean:9.3f}   {lower:9.3f} to {upper:9.3f}")
+        print(f"{data.id:<8} {name:<13} {label:<12} {mean:9.4f}   {lower:9.4f} to {upper:9.4f}")
     return rows
 
 
-def conjugate(model: dc.LinearRegression, data: dc.Dataset) -> Iterator[np.ndarray[Any, Any]]:
+def conjugate(model: dc.LinearRegression, data: dc.Dataset) -> tuple[Array, Array, Array]:
     """Lower ends, means and upper ends without privacy: the coefficients have Student laws of 2 · shape degrees."""
-    prior = model.updated(data).prior
-    assert prior is not None
-    mean, precision, shape, scale = np.array(prior[0]), np.array(prior[1]), prior[2], prior[3]
+    mean, precision, shape, scale = (np.asarray(each) for each in model.updated(data).prior or ())
     spread = np.sqrt(np.diag(np.linalg.inv(precision)) * scale / shape)
     reach = student.ppf(0.5 + LEVEL / 2, 2 * shape) * spread
-    yield from (mean - reach, mean, mean + reach)
+    return mean - reach, mean, mean + reach
 
 
 def row(label: str, name: str, lower: float, mean: float, upper: float) -> Row:
@@ -130,14 +128,13 @@ def panel(rows: list[Row], name: str, *, first: bool) -> alt.LayerChart:
             domain=LABELS, range=["#555555", "#0b6b62", "#2a9d8f", "#e08e45"]
         ),
     )
-    axis = alt.Axis(tickCount=4, grid=True, gridColor="#eeeeee", format="~g", labelFontSize=11)
-    bars = base.mark_rule(strokeWidth=3).encode(
-        x=alt.X("lower:Q", title=None, scale=alt.Scale(zero=False, nice=True), axis=axis), x2="upper:Q"
-    )
-    points = base.mark_point(filled=True, size=60, opacity=1).encode(x="mean:Q")
+    axis = alt.Axis(tickCount=4, grid=True, gridColor="#eeeeee", format="~f", labelFontSize=11)
+    scale = alt.Scale(zero=False, nice=False, padding=8)
+    bars = base.mark_bar(height=9).encode(x=alt.X("lower:Q", title=None, scale=scale, axis=axis), x2="upper:Q")
+    means = base.mark_tick(thickness=2, height=17).encode(x="mean:Q")
     line = alt.Chart(alt.Data(values=rows[:1])).mark_rule(strokeWidth=1, color="#999999").encode(x="mean:Q")
     heading = alt.TitleParams(name.replace("_", " "), fontWeight="normal", fontSize=12, dy=-2)
-    return alt.layer(line, bars, points).properties(width=165, height=104, title=heading)
+    return alt.layer(line, bars, means).properties(width=165, height=104, title=heading)
 
 
 if __name__ == "__main__":

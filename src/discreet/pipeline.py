@@ -42,7 +42,7 @@ def release(model: Model, dataset: Dataset, mechanism: Mechanism, ledger: Ledger
 def check_types(verb: str, model: Any, mechanism: Any) -> None:
     """Arguments in the wrong place get words, not an AttributeError."""
     for name, thing, registry in (("model", model, MODELS), ("mechanism", mechanism, MECHANISMS)):
-        if type(thing).__name__ not in registry:
+        if type(thing) not in registry.values():  # a subclass could do anything under the name of its parent
             raise QueryError(f"{verb} {name} must be one of {sorted(registry)}, got {thing!r}")
 
 

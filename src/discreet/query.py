@@ -172,6 +172,13 @@ class Statistics:
     joint: RowMove | None = None
     by: str | None = None
 
+    def __post_init__(self) -> None:
+        if len(set(self.names)) != len(self.names):
+            raise QueryError(
+                f"the statistics of a model must have different names, got {list(self.names)}: "
+                'rename the column that is called like a statistic, such as "n"'
+            )
+
     def grouped(self, by: str | None) -> "Statistics":
         """Every statistic for every level of `by`; with None, the query itself."""
         if by is None:

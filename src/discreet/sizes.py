@@ -17,7 +17,7 @@ __all__ = ["KnownSize", "NormalSizes", "ShareSizes", "Sizes", "UniformSizes"]
 
 Array = NDArray[np.float64]
 
-NODES = 400  # totals at which a private whole is averaged over
+NODES = 800  # totals at which a private whole is averaged over
 
 
 @dataclass(frozen=True)
@@ -71,23 +71,31 @@ class NormalSizes:
         return _inside(totals, self.highest, log_weights)
 
     def sample(self, rng: np.random.Generator) -> int:
-        """One total, by its cumulative probabilities on the window that matters."""
-        window, weights = self._window
-        return int(rng.choice(window, p=weights / weights.sum()))
+        """One total: a rounded normal inside the bounds, weighed by its cell's own probability."""
+        low, high = self.window
+        totals = np.unique(np.round(np.linspace(low, high, min(NODES * 100, high - low + 1))))
+        weights = np.exp(self.log_weight(totals) - self.log_weight(totals).max())
+        return int(rng.choice(totals, p=weights / weights.sum()))
 
-    @cached_property
-    def _window(self) -> tuple[NDArray[np.int64], Array]:
+    @property
+    def window(self) -> tuple[int, int]:
+        """The totals that can matter: forty deviations around the mean, within the bounds."""
         centre = min(max(self.mean, 0.0), float(self.highest))
         low, high = (int(np.clip(centre + side * 40.0 * self.sd, 0, self.highest)) for side in (-1, 1))
-        window = np.arange(low, high + 1)
-        exponents = -0.5 * ((window - self.mean) / self.sd) ** 2
-        return window, np.asarray(np.exp(exponents - exponents.max()))
+        return low, high
 
     @cached_property
     def _log_mass(self) -> float:
-        window, weights = self._window
-        top = -0.5 * float(np.min(np.abs(window - self.mean)) / self.sd) ** 2
-        return float(np.log(weights.sum()) + top)
+        """Log of the sum of the weights: term by term, or by the integral where the terms are very many."""
+        from scipy.special import ndtr
+
+        low, high = self.window
+        if high - low > 100_000:  # the deviation is then in the thousands, and sum and integral agree to every digit
+            ends = (np.array([low - 0.5, high + 0.5]) - self.mean) / self.sd
+            inside = float(np.diff(ndtr(ends if self.mean < low else -ends[::-1]))[0])
+            return float(np.log(max(inside, 1e-300)) + np.log(self.sd * np.sqrt(2.0 * np.pi)))
+        exponents = -0.5 * ((np.arange(low, high + 1) - self.mean) / self.sd) ** 2
+        return float(exponents.max() + np.log(np.exp(exponents - exponents.max()).sum()))
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,7 @@ class ShareSizes:
         return self.whole.highest
 
     def log_weight(self, totals: ArrayLike) -> Array:
-        """Log-probability of each size, averaged over a private whole at up to 400 evenly spaced totals."""
+        """Log-probability of each size, averaged over a private whole."""
         from scipy.special import gammaln, logsumexp
 
         k = np.asarray(totals, dtype=float)
@@ -127,9 +135,19 @@ class ShareSizes:
 
     @cached_property
     def _wholes(self) -> tuple[Array, Array]:
-        low, high = self.whole.lowest, self.whole.highest
-        wholes = np.unique(np.round(np.linspace(low, high, min(NODES, high - low + 1))))
-        log_prior = self.whole.log_weight(wholes)
+        """Totals that stand for all wholes, and the log-probability of what each stands for.
+
+        Every small whole stands for itself; larger ones are spread evenly in the logarithm (a uniform whole) or over
+        the window that matters (a guess).
+        """
+        if isinstance(self.whole, NormalSizes):
+            low, high = self.whole.window
+            wholes = np.unique(np.round(np.linspace(low, high, min(NODES, high - low + 1))))
+        else:
+            low, high = self.whole.lowest, self.whole.highest
+            wholes = np.unique(np.round(np.geomspace(low + 1.0, high + 1.0, NODES)) - 1.0)
+        edges = np.concatenate([[low - 0.5], 0.5 * (wholes[1:] + wholes[:-1]), [high + 0.5]])
+        log_prior = self.whole.log_weight(wholes) + np.log(np.diff(edges))
         peak = log_prior.max()
         return wholes, np.asarray(log_prior - peak - np.log(np.exp(log_prior - peak).sum()))
 

@@ -4,6 +4,7 @@ import hashlib
 import math
 import random
 import re
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -109,11 +110,14 @@ def first_rows(query: Statistics, rows: list[dict[str, str | None]], dataset: st
     if not isinstance(unit, Person):
         return rows
     owned: dict[str, list[tuple[str, dict[str, str | None]]]] = {}
+    times: Counter[str] = Counter()  # how often a person had a row with these cells before
     for row in rows:
         who = row[unit.column]
         if who is not None:
             cells = ["x" if cell is None else str(cell) for cell in coded_cells(query, row).values()]
-            digest = hashlib.md5("\x1f".join([dataset, who, ",".join(cells)]).encode()).hexdigest()
+            written = "\x1f".join([dataset, who, ",".join(cells)])
+            times[written] += 1
+            digest = hashlib.md5(f"{written}\x1f{times[written]}".encode()).hexdigest()
             owned.setdefault(who, []).append((digest, row))
     return [row for own in owned.values() for _, row in sorted(own, key=lambda pair: pair[0])[: unit.max_records]]
 
@@ -171,3 +175,20 @@ def l1_distance(query: Statistics, one: dict[str, Any], other: dict[str, Any]) -
 def of_persons(schema: Schema, max_records: int) -> Schema:
     """The same columns, where the unit is a person."""
     return replace(schema, unit=Person("who", max_records))
+
+
+BAD_CELLS = ["", "NaN", "inf", "-inf", "1e308", "-1e308", "1e400", "unknown", "TRUE", "2e0", "nan"]
+PEOPLE = ["7", "ann", "", "Ünï ☃", "a,b", "nan", "x" * 50, "07", "Ann", "'; DROP TABLE rows; --"]
+
+
+def table_of(n, seed=3, people=PEOPLE, bad=0.3, nobody=True):
+    """Rows of people who have many or few of them; some rows are nobody's, some hold bad cells."""
+    draw = random.Random(seed)
+    rows = ordinary_rows(n, seed)
+    for row in rows:
+        row["who"] = people[min(int(draw.expovariate(0.4)), len(people) - 1)]
+        if nobody and draw.random() < 0.1:
+            row["who"] = None
+        if draw.random() < bad:
+            row[draw.choice(list(SCHEMA.columns))] = draw.choice(BAD_CELLS)
+    return rows

@@ -1,6 +1,6 @@
 """What a model is: a prior and a likelihood on declared columns, and the posterior its released statistics lead to."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -23,8 +23,11 @@ __all__ = [
     "column_names",
     "dirichlet_prior",
     "number",
+    "prior_number",
     "public_statistics",
 ]
+
+SMALLEST_PRIOR, LARGEST_PRIOR = 1e-6, 1e12
 
 Value = Mapping[str, Any]
 Progress = Callable[[int], None]  # called with the number of states of chains done since the last call
@@ -80,8 +83,16 @@ class Poolable(Protocol):
 def checked_prior(field: str, prior: Any) -> float | tuple[float, ...]:
     """The prior as floats, one number or a tuple, so that 1 and 1.0 are the same request."""
     if isinstance(prior, list | tuple):
-        return tuple(positive(field, value, error=QueryError) for value in prior)
-    return positive(field, prior, error=QueryError)
+        return tuple(prior_number(field, value) for value in prior)
+    return prior_number(field, prior)
+
+
+def prior_number(field: str, value: Any) -> float:
+    """A parameter of a prior: above 0, and within what double precision can update."""
+    number_found = positive(field, value, error=QueryError)
+    if not SMALLEST_PRIOR <= number_found <= LARGEST_PRIOR:
+        raise QueryError(f"{field} must be from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}, got {value!r}")
+    return number_found
 
 
 def dirichlet_prior(field: str, prior: float | tuple[float, ...], cells: int) -> tuple[float, ...]:
@@ -89,7 +100,7 @@ def dirichlet_prior(field: str, prior: float | tuple[float, ...], cells: int) ->
     values = prior if isinstance(prior, tuple) else (prior,) * cells
     if len(values) != cells:
         raise QueryError(f"{field} must be one number or one per level ({cells}), got {len(values)}")
-    return tuple(positive(field, value, error=QueryError) for value in values)
+    return tuple(prior_number(field, value) for value in values)
 
 
 def number(field: str, value: Any) -> float:
@@ -101,7 +112,7 @@ def number(field: str, value: Any) -> float:
 
 def column_names(field: str, columns: Any) -> tuple[str, ...]:
     """At least one name, each once."""
-    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    names = (columns,) if isinstance(columns, str) or not isinstance(columns, Iterable) else tuple(columns)
     if not names or len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
         raise QueryError(f"{field} must be the names of different columns, got {list(names)!r}")
     return names

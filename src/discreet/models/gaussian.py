@@ -28,6 +28,7 @@ __all__ = [
     "exact_moments",
     "half_widths",
     "independent_draws",
+    "numbers",
     "plug_in_moments",
     "system_rows",
     "vector",
@@ -96,7 +97,12 @@ def plug_in_moments(
     moments = _scaled_moments(system, axes, entries, total)
     moments[0, 0] = n = max(float(moments[0, 0]), 1.0)
     values, vectors = np.linalg.eigh(moments / n)
-    return system.updated(_unscaled(n * (vectors * np.maximum(values, 1e-3)) @ vectors.T, axes))
+    repaired = n * (vectors * np.maximum(values, 1e-3)) @ vectors.T
+    for factor, start in zip(system.factors, system.dummy_starts, strict=True):  # counts of levels, within 0..n
+        stop = start + factor.levels - 1
+        counts = np.maximum(repaired[0, start:stop], 0.0)
+        repaired[0, start:stop] = repaired[start:stop, 0] = counts * min(1.0, repaired[0, 0] / max(counts.sum(), 1e-9))
+    return system.updated(_unscaled(repaired, axes))
 
 
 def exact_moments(
@@ -151,7 +157,15 @@ def _place(system: GaussianSystem, level: tuple[int, int]) -> int:
 
 def vector(field: str, value: Any, size: int) -> Array:
     """A vector of `size` finite numbers."""
-    array = np.asarray(value, dtype=float)
+    array = numbers(field, value)
     if array.shape != (size,) or not np.all(np.isfinite(array)):
         raise QueryError(f"{field} must be {size} finite numbers, got {value!r}")
     return array
+
+
+def numbers(field: str, value: Any) -> Array:
+    """An array of numbers, from lists of equal lengths."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise QueryError(f"{field} must be numbers in rows of equal lengths, got {value!r}") from None

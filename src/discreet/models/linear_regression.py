@@ -25,6 +25,7 @@ from discreet.models.gaussian import (
     exact_moments,
     half_widths,
     independent_draws,
+    numbers,
     plug_in_moments,
     system_rows,
     vector,
@@ -194,7 +195,7 @@ def _checked_nig(prior: Any) -> Nig:
         raise QueryError(f"LinearRegression.prior must be (mean, precision, shape, scale), got {prior!r}")
     mean, precision, shape, scale = prior
     size = len(mean) if isinstance(mean, tuple | list) else 0
-    matrix = np.asarray(precision, dtype=float)
+    matrix = numbers("LinearRegression.prior precision", precision)
     if matrix.shape != (size, size) or not np.all(np.isfinite(matrix)):
         raise QueryError(f"LinearRegression.prior precision must be a matrix of order {size}, got {matrix.shape}")
     a, b = (positive("LinearRegression.prior", x, error=QueryError) for x in (shape, scale))

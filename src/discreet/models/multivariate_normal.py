@@ -21,6 +21,7 @@ from discreet.models.gaussian import (
     exact_moments,
     half_widths,
     independent_draws,
+    numbers,
     plug_in_moments,
     system_rows,
     vector,
@@ -58,6 +59,7 @@ class MultivariateNormal:
 
     def query(self, schema: Schema) -> Statistics:
         """All sums and products, jointly."""
+        self._system(schema)  # refuses a prior that does not fit
         return moment_query(schema, self.columns, (), self.by)
 
     def posterior(
@@ -136,11 +138,8 @@ def checked_niw(field: str, prior: Any, size: int) -> Niw:
     if not isinstance(prior, tuple | list) or len(prior) != 4:
         raise QueryError(f"{field} must be (mean, strength, degrees, scale matrix), got {prior!r}")
     mean, strength, degrees, scale = prior
-    matrix = np.asarray(scale, dtype=float)
+    matrix = numbers(field, scale)
     if matrix.shape != (size, size) or not np.all(np.isfinite(matrix)):
         raise QueryError(f"{field} scale must be a matrix of order {size}, got shape {matrix.shape}")
-    numbers = (
-        positive(f"{field} strength", strength, error=QueryError),
-        positive(f"{field} degrees", degrees, error=QueryError),
-    )
-    return tuple(vector(f"{field} mean", mean, size).tolist()), *numbers, tuple(map(tuple, matrix.tolist()))
+    kappa, nu = (positive(field, x, error=QueryError) for x in (strength, degrees))
+    return tuple(vector(f"{field} mean", mean, size).tolist()), kappa, nu, tuple(map(tuple, matrix.tolist()))

@@ -63,7 +63,7 @@ class NaiveBayes:
 
     def query(self, schema: Schema) -> Statistics:
         """All tables class × feature, released together."""
-        dirichlet_prior("NaiveBayes.prior", self.prior, len(self._levels(schema, self.target)))
+        self._facts(schema)  # refuses priors that do not fit the levels
         tables = tuple(Counts.over(schema, feature, self.target, feature) for feature in self.features)
         return Statistics(schema, tables).grouped(self.by)
 

@@ -58,6 +58,7 @@ class Normal:
 
     def query(self, schema: Schema) -> Statistics:
         """Sum and sum of squares, jointly."""
+        self._system(schema)  # refuses a prior that does not fit
         return moment_query(schema, (self.column,), (), self.by)
 
     def posterior(

@@ -27,6 +27,8 @@ __all__ = ["NormalMean"]
 Array = NDArray[np.float64]
 IDENTITY = Link("identity")
 
+SMALLEST_SD = 1e-3  # of the declared range: bounds that are a thousand deviations apart say nothing about the data
+
 
 @dataclass(frozen=True)
 class NormalMean:
@@ -52,6 +54,11 @@ class NormalMean:
 
     def query(self, schema: Schema) -> Statistics:
         """The sum of the clamped cells."""
+        axis = self._axis(schema)
+        if self.sd < SMALLEST_SD * (axis.upper - axis.lower):
+            raise QueryError(
+                f"NormalMean.sd must be at least {SMALLEST_SD:g} of the range of {self.column!r}, got {self.sd!r}"
+            )
         family = GaussianMean("mean", self._prior(schema), self.sd, self._axis(schema))
         return sum_query(schema, self.column, self.by, family)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.guarantee.basis import positive
+from discreet.models.base import prior_number
 from discreet.posterior import CurvePosterior, Link, Scalar, curve_posterior
 from discreet.samplers.fourier import NoisySum
 from discreet.samplers.record_laws import RecordLaw
@@ -21,7 +21,7 @@ def gamma_pair(field: str, prior: Any) -> tuple[float, float]:
     """A prior (shape, rate)."""
     if not isinstance(prior, tuple | list) or len(prior) != 2:
         raise QueryError(f"{field} must be a pair (shape, rate), got {prior!r}")
-    shape, rate = (positive(field, value, error=QueryError) for value in prior)
+    shape, rate = (prior_number(field, value) for value in prior)
     return shape, rate
 
 

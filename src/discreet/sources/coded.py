@@ -1,5 +1,6 @@
 """Rows that already are level codes and grid steps: what a model simulates, answered like any other source."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import md5
@@ -84,14 +85,16 @@ class CodedRows:
             return np.ones(self._length, dtype=bool)
         used = self._known
         known = np.flatnonzero(used)
-        persons, person, times = np.unique(self.persons[known], return_inverse=True, return_counts=True)
-        crowded = np.flatnonzero(times[person] > unit.max_records)  # all rows of the others are kept without a digest
+        persons, person, owned = np.unique(self.persons[known], return_inverse=True, return_counts=True)
+        crowded = np.flatnonzero(owned[person] > unit.max_records)  # all rows of the others are kept without a digest
         coded = [self._cells(query, name, known[crowded]) for name in query.columns]
         head = digest_head(self.id)
-        digests = [
-            md5(f"{head}{who}{SEPARATOR}{','.join(cells)}".encode(), usedforsecurity=False).hexdigest()
-            for who, *cells in zip(persons[person[crowded]], *coded, strict=True)
-        ]
+        times: Counter[str] = Counter()
+        digests = []
+        for who, *cells in zip(persons[person[crowded]], *coded, strict=True):
+            text = f"{head}{who}{SEPARATOR}{','.join(cells)}{SEPARATOR}"
+            times[text] += 1
+            digests.append(md5(f"{text}{times[text]}".encode(), usedforsecurity=False).hexdigest())
         order = np.lexsort((np.array(digests, dtype="U32"), person[crowded]))
         owner = person[crowded][order]
         place = np.arange(owner.size) - np.searchsorted(owner, owner)  # among the rows of the same person, from 0

@@ -123,7 +123,7 @@ def _text(cell: object, truth: tuple[str, str]) -> str | None:
         with np.errstate(over="ignore"):
             return _float_text(float(cell))
     if isinstance(cell, Decimal):
-        return None if cell.is_nan() else str(cell)
+        return None if not cell.is_finite() else f"{cell.normalize():f}"  # 1, 1.0 and 1.00 are one number
     return None
 
 

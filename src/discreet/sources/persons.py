@@ -1,11 +1,12 @@
 """At most k rows of each person, the same ones on every engine: those whose digest is smallest.
 
-    digest = md5(dataset id ␟ person ␟ coded cells)       ␟ is U+001F, the unit separator; cells are joined by commas
+    digest = md5(dataset id ␟ person ␟ coded cells ␟ time)    ␟ is U+001F, the unit separator; commas join the cells
 
 A coded cell is the code of its level or its whole grid steps; a bad cell that excludes its row is the letter x. Coded
-are all columns of the query, in its order. Rows with equal digests are equal in all that is asked of them, so it does
-not matter which of them are kept; and since every other digest depends on the row and its person alone, so does the
-choice: neither other people nor the order of rows have a say in it.
+are all columns of the query, in its order. `time` numbers the rows of a person that agree in all of them, from 1:
+without it equal rows would be kept or dropped together, and a value seen once would weigh as much as one seen nine
+times. Equal rows are interchangeable, so it does not matter which of them is the first; and since everything else
+depends on the rows of the person alone, so does the choice: other people and the order of rows have no say in it.
 
 The bound comes first, bad cells after it: a row that is excluded for a bad cell has used one of its person's k places.
 Rows without an identifier (NULL, NaN) belong to nobody and are dropped; the empty text is an identifier like any other.
@@ -55,12 +56,18 @@ def kept(query: Statistics, id: str, max_records: int, coded: "exp.Select") -> "
     names = [name for i, _ in enumerate(query.columns) for name in (f"code_{i}", f"value_{i}")]
     present = {column.alias_or_name for column in coded.selects}
     columns = [exp.column(name) for name in names if name in present]
-    parts: list[exp.Expr] = [exp.Literal.string(digest_head(id)), exp.column("person"), exp.Literal.string(SEPARATOR)]
+    separator, person, written = exp.Literal.string(SEPARATOR), exp.column("person"), exp.column("cells")
+    parts: list[exp.Expr] = [exp.Literal.string("")]
     for i, cell in enumerate(_cells(query)):
         parts += [exp.Literal.string(",")] * (i > 0) + [cell]
-    order = exp.Order(expressions=[exp.Ordered(this=exp.MD5(this=_joined(parts)), nulls_first=False)])
-    place = exp.Window(this=exp.RowNumber(), partition_by=[exp.column("person")], order=order)
-    placed = exp.select(*columns, place.as_("place")).from_(coded.subquery("inside", copy=False), copy=False)
+    spelled = exp.select(*columns, person, _joined(parts).as_("cells")).from_(coded.subquery("inside"), copy=False)
+    time = exp.Window(this=exp.RowNumber(), partition_by=[person, written])
+    numbered = exp.select(*columns, person, written, time.as_("time")).from_(spelled.subquery("inside"), copy=False)
+    head = exp.Literal.string(digest_head(id))
+    digested = _joined([head, person, separator, written, separator, printed(exp.column("time"))])
+    order = exp.Order(expressions=[exp.Ordered(this=exp.MD5(this=digested), nulls_first=False)])
+    place = exp.Window(this=exp.RowNumber(), partition_by=[person], order=order)
+    placed = exp.select(*columns, place.as_("place")).from_(numbered.subquery("inside", copy=False), copy=False)
     first = exp.column("place") <= exp.Literal.number(max_records)
     columns.append(exp.column("place"))  # a query without columns selects something too
     return exp.select(*columns).from_(placed.subquery("inside", copy=False), copy=False).where(first, copy=False)
