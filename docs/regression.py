@@ -2,9 +2,9 @@
 
 python docs/regression.py [abalone.csv]      needs the extra `report`; without a path, ../shared/data/abalone.csv
 
-Writes 300 MB to a temporary folder for the ten million rows, and takes one to five minutes: one for those rows, the
-rest for the chains of six posteriors. Every release is a simulation with a fixed seed, so the picture is the same each
-time; nothing is paid and nothing is private here.
+Writes 300 MB to a temporary folder for the ten million rows, and takes one or two minutes once the kernels are
+compiled, most of it for the chains of six posteriors. Every release is a simulation with a fixed seed, so the picture
+is the same each time; nothing is paid and nothing is private here.
 """
 
 import sys

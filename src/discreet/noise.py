@@ -33,7 +33,8 @@ class DiscreteLaplace:
     @property
     def variance(self) -> float:
         """2 e^{-a} / (1 - e^{-a})², a = 1 / scale."""
-        return float(0.5 / np.sinh(0.5 / self.scale) ** 2)
+        decay = float(np.exp(-1.0 / self.scale))
+        return 2.0 * decay / float(np.expm1(-1.0 / self.scale)) ** 2
 
     def reach(self, log_ratio: float) -> float:
         """How far from 0 the density falls by e^{-log_ratio}."""

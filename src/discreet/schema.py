@@ -48,7 +48,8 @@ class Record:
 class Person:
     """The privacy unit is a person: all rows that share a cell of `column`.
 
-    Of each person at most `max_records` rows are used: those with the smallest md5 of dataset, person, coded cells and, among equal rows, their number.
+    Of each person at most `max_records` rows are used: those with the smallest md5 of dataset, person, coded cells and,
+    among equal rows, their number.
     Rows without an identifier are dropped. The number of used rows is private.
     """
 

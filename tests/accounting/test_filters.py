@@ -105,3 +105,20 @@ def test_a_million_small_spends_sum_exactly() -> None:
     for _ in range(1_000_000):
         total += spend
     assert total == Decimal("1e-6")
+
+
+def test_draws_known_by_a_curve_or_a_profile_are_paid_by_the_approximate_filter() -> None:
+    """Each is (epsilon, delta)-DP at every delta: the price is at most that of any of the public ones."""
+    from discreet.guarantee import ApproxDP, ConjugateProfile, RenyiDP
+
+    budget = dc.Budget(3.0, 1e-5)
+    parameters = {"prior": (12.0, 6.0), "n": 100, "scale": 0.2}
+    for guarantee in (RenyiDP("dirichlet", parameters), ConjugateProfile("dirichlet", parameters)):
+        price = FILTERS["approximate"].spend(guarantee, budget)
+        for share in (0.1, 0.01, 0.001, 0.0001):
+            slack = share * 1e-5 / 2
+            explicit = FILTERS["approximate"].spend(ApproxDP(guarantee.epsilon(slack), slack), budget)
+            assert price <= explicit * Decimal("1.000001")
+        for name in ("pure", "zcdp", "gdp"):
+            with pytest.raises(dc.GuaranteeError, match="must be able to bound"):
+                FILTERS[name].spend(guarantee, budget)

@@ -209,9 +209,10 @@ def test_public_records_strengthen_the_prior_as_the_textbook_says() -> None:
     assert regression.prior is not None
     design = np.column_stack([np.ones(50), frame.bmi, frame.ward == "B", frame.ward == "C"]).astype(float)
     change = np.array([[1, 30, 0, 0], [0, 20, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
-    precision = change.T @ change + design.T @ design
+    prior_precision = change.T @ change / 9
+    precision = prior_precision + design.T @ design
     assert np.asarray(regression.prior[1]) == pytest.approx(precision, rel=2e-3)
-    expected = np.linalg.solve(precision, change.T @ change @ [55, 0, 0, 0] + design.T @ frame.age)
+    expected = np.linalg.solve(precision, prior_precision @ [55, 0, 0, 0] + design.T @ frame.age)
     assert np.asarray(regression.prior[0]) == pytest.approx(expected, rel=0.02, abs=0.1)
     network = dc.BayesianNetwork({"ward": (), "smoker": ("ward",)}).updated(public)
     assert np.sum(network.prior["smoker"]) == 56  # type: ignore[index]

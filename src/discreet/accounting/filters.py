@@ -7,7 +7,8 @@
            sqrt(2 log(2/delta) V) + V/2 = epsilon                                       [Whitehouse et al. 2023]
 
 The last keeps half of delta for its martingale bound and half for the delta_i. One sum of both shares keeps each of
-them within its half, so that a single exact number is enough.
+them within its half, so that a single exact number is enough. A draw that is known by its Rényi curve or its profile
+is (epsilon(delta_i), delta_i)-DP for every delta_i: it is charged at the cheapest of a few public ones.
 
 A spend is an exact decimal rounded up at 1e-18, a limit is rounded down, and their comparison is exact.
 """
@@ -26,11 +27,13 @@ from discreet.guarantee import (
     ApproxDP,
     BoundedRange,
     Budget,
+    ConjugateProfile,
     GaussianDP,
     Guarantee,
     Leaf,
     Node,
     PureDP,
+    RenyiDP,
     terms,
 )
 
@@ -42,13 +45,17 @@ LARGEST_REQUEST = Decimal("1e100")
 EXACT = Context(prec=120)
 
 
+Priced = Leaf | RenyiDP | ConjugateProfile
+SHARES_OF_DELTA = (0.1, 0.01, 0.001, 0.0001)  # of the half that pays for delta_i
+
+
 @dataclass(frozen=True)
 class Filter:
     """One notion in which a ledger adds up: its unit, how a leaf is priced and what the limit is."""
 
     name: str
     unit: str
-    price: Callable[[Leaf, Budget], Decimal | None]
+    price: Callable[[Priced, Budget], Decimal | None]
     limit_of: Callable[[Budget], float]
     epsilon_of: Callable[[float, Budget], float]
 
@@ -81,7 +88,7 @@ class Filter:
                 return None
             amounts = [EXACT.multiply(price or Decimal(0), Decimal(count)) for price, count in parts]
             return reduce(EXACT.add, amounts, Decimal(0))
-        return self.price(leaf, budget) if isinstance(leaf, Leaf) else None
+        return self.price(leaf, budget) if isinstance(leaf, Leaf | RenyiDP | ConjugateProfile) else None
 
     def limit(self, budget: Budget) -> Decimal:
         """The whole budget in this filter's unit, rounded down."""
@@ -115,11 +122,13 @@ def _decimal(number: float) -> Decimal:
     return Decimal(repr(float(number)))
 
 
-def _pure_price(leaf: Leaf, _: Budget) -> Decimal | None:
+def _pure_price(leaf: Priced, _: Budget) -> Decimal | None:
     return _decimal(leaf.level) if isinstance(leaf, PureDP | BoundedRange) else None
 
 
-def _zcdp_price(leaf: Leaf, _: Budget) -> Decimal | None:
+def _zcdp_price(leaf: Priced, _: Budget) -> Decimal | None:
+    if not isinstance(leaf, Leaf):
+        return None
     level = _decimal(leaf.level)
     if isinstance(leaf, ZCDP):
         return level
@@ -134,15 +143,27 @@ def _zcdp_price(leaf: Leaf, _: Budget) -> Decimal | None:
     return None
 
 
-def _gdp_price(leaf: Leaf, _: Budget) -> Decimal | None:
+def _gdp_price(leaf: Priced, _: Budget) -> Decimal | None:
+    if not isinstance(leaf, GaussianDP):
+        return None
     level = _decimal(leaf.level)
-    return EXACT.multiply(level, level) if isinstance(leaf, GaussianDP) else None
+    return EXACT.multiply(level, level)
 
 
-def _approximate_price(leaf: Leaf, budget: Budget) -> Decimal | None:
+def _approximate_price(leaf: Priced, budget: Budget) -> Decimal | None:
+    if isinstance(leaf, RenyiDP | ConjugateProfile):
+        slacks = [share * _delta(budget) / 2 for share in SHARES_OF_DELTA]
+        known = [(leaf.epsilon(slack) * (1 + 1e-12), slack) for slack in slacks]
+        prices = [_share(epsilon, slack, budget) for epsilon, slack in known if math.isfinite(epsilon)]
+        return min(prices, default=None)
     if not isinstance(leaf, PureDP | BoundedRange | ApproxDP):
         return None
-    level, slack = _decimal(leaf.level), _decimal(leaf.slack if isinstance(leaf, ApproxDP) else 0.0)
+    return _share(leaf.level, leaf.slack if isinstance(leaf, ApproxDP) else 0.0, budget)
+
+
+def _share(epsilon: float, delta: float, budget: Budget) -> Decimal:
+    """What (epsilon, delta) takes of the whole."""
+    level, slack = _decimal(epsilon), _decimal(delta)
     variance = _decimal(squared_epsilon_budget(budget.epsilon, _delta(budget) / 2))
     half = EXACT.divide(_decimal(_delta(budget)), Decimal(2))
     # divisions round to nearest at 120 digits; 1e-60 puts the price on the safe side

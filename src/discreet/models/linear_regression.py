@@ -2,7 +2,8 @@
 
     error ~ N(0, variance),  variance ~ InverseGamma(shape, scale)
     coefficients | variance ~ N(m, variance · inv(precision))
-    numeric features ~ N(mu, Sigma), (mu, Sigma) ~ normal-inverse-Wishart;  every category ~ Dirichlet, independent
+    every category ~ Dirichlet, independent;  numeric features ~ N(mu + shifts of the levels, Sigma)
+    (mu, Sigma) ~ normal-inverse-Wishart;  shifts ~ normal, in deviations of the feature
 
 The law of the features is part of the model: what noise does to X'X can only be told against what X may have been.
 """
@@ -41,6 +42,8 @@ from discreet.sources import Dataset
 
 __all__ = ["LinearRegression"]
 
+SHIFT_PRECISION = 0.5  # of the shift of a feature between levels, in units of its variance
+
 # mean of the coefficients, their precision in units of the error variance, shape and scale of that variance
 Nig = tuple[tuple[float, ...], tuple[tuple[float, ...], ...], float, float]
 
@@ -55,12 +58,13 @@ class LinearRegression:
         A bounded column, and bounded, count, binary or categorical ones.
     prior
         (mean, precision, shape, scale) in the order intercept, numeric features, other levels of each category. Without
-        one: no effect of anything, the middle of the target's range, each effect known like from one record; an error
-        variance for which the target's range is about six standard deviations.
+        one: an error variance for which the target's range is about six standard deviations, the middle of that range,
+        and effects of either sign that may reach across it.
     feature_prior
         (mean, strength, degrees, scale) of the numeric features, as in `MultivariateNormal`.
     level_prior
-        Dirichlet concentration of the levels of every category.
+        Dirichlet concentration of the levels of every category. Numeric features may differ between levels, by one or
+        two of their standard deviations a priori.
     """
 
     target: str
@@ -113,8 +117,9 @@ class LinearRegression:
         system = exact_moments(self._system(schema), self._axes(schema), entries, query.total)
         node = system.nodes[-1]
         prior = (tuple(node.mean.tolist()), tuple(map(tuple, node.precision.tolist())), node.shape, node.rate)
-        feature_prior = to_niw(system.nodes[:-1]) if len(system.nodes) > 1 else None
-        return replace(self, prior=prior, feature_prior=feature_prior)
+        if len(system.nodes) == 1 or system.factors:
+            return replace(self, prior=prior)  # with categories the law of the features has no such short form
+        return replace(self, prior=prior, feature_prior=to_niw(system.nodes[:-1]))
 
     def implied_schema(self) -> None:
         """Nothing: bounds and levels must be declared."""
@@ -154,6 +159,7 @@ class LinearRegression:
             else ()
         )
         levels = [len(levels_of(schema, name)) for name in categories]
+        shifted = tuple(_with_shifts(node, len(levels), sum(levels) - len(levels)) for node in nodes)
         factors = tuple(Factor(name, np.full(k, self.level_prior)) for name, k in zip(categories, levels, strict=True))
         effects = sum(levels) - len(levels)
         mean, precision, shape, scale = self.prior or _default_nig(axes, effects)
@@ -169,16 +175,26 @@ class LinearRegression:
             shape,
             scale,
         )
-        return GaussianSystem((*nodes, target), factors)
+        return GaussianSystem((*shifted, target), factors)
 
     def _answers(self, schema: Schema, parameters: Parameters) -> ChainsPosterior:
         last = len(self._numbers(schema)) - 1
         found = {"coefficients": parameters[f"coefficients[{last}]"], "variance": parameters[f"variance[{last}]"]}
-        return ChainsPosterior(found, {"coefficients": {"coefficient": self.coefficient_names(schema)}})
+        labels = {"coefficients": {"coefficient": self.coefficient_names(schema)}}
+        return ChainsPosterior(found, labels, f"posterior of the regression of {self.target}")
+
+
+def _with_shifts(node: Node, factors: int, effects: int) -> Node:
+    """A feature that may differ between the levels of every category."""
+    precision = np.zeros((node.mean.size + effects, node.mean.size + effects))
+    precision[: node.mean.size, : node.mean.size] = node.precision
+    precision[range(node.mean.size, len(precision)), range(node.mean.size, len(precision))] = SHIFT_PRECISION
+    mean = np.concatenate([node.mean, np.zeros(effects)])
+    return replace(node, dummies=tuple(range(factors)), mean=mean, precision=precision)
 
 
 def _default_nig(axes: tuple[Axis, ...], effects: int) -> Nig:
-    """No effects. With u = (x - centre) / half-width, the value at the centre and the slopes in u have precision 1."""
+    """With u = (x - centre) / half-width: value at the centre, slopes in u and effects have deviations of 3 errors."""
     *middles, middle = centres(axes).tolist()
     *halves, half = half_widths(axes).tolist()
     size = 1 + len(middles) + effects
@@ -187,7 +203,7 @@ def _default_nig(axes: tuple[Axis, ...], effects: int) -> Nig:
     change[range(1, 1 + len(middles)), range(1, 1 + len(middles))] = halves
     mean = [middle] + [0.0] * (size - 1)
     scale = (SHAPE - 1.0) * (half / SIGMAS) ** 2
-    return tuple(mean), tuple(map(tuple, (change.T @ change).tolist())), SHAPE, scale
+    return tuple(mean), tuple(map(tuple, (change.T @ change / SIGMAS**2).tolist())), SHAPE, scale
 
 
 def _checked_nig(prior: Any) -> Nig:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.axes import Axis
 from discreet.errors import QueryError
@@ -107,7 +108,23 @@ class MultivariateNormal:
     def _answers(self, system: GaussianSystem, parameters: Parameters) -> ChainsPosterior:
         mean, covariance = system.mean_and_covariance(parameters)
         labels = {"mean": {"column": self.columns}, "covariance": {"column": self.columns, "other": self.columns}}
-        return ChainsPosterior({"mean": mean, "covariance": covariance}, labels)
+        found = {"mean": mean, "covariance": covariance}
+        return ChainsPosterior(found, labels, "posterior of mean and covariance", _Records(self.columns))
+
+
+@dataclass(frozen=True)
+class _Records:
+    """New records, before clamping: a column of cells by name."""
+
+    columns: tuple[str, ...]
+
+    def draw(
+        self, parameters: Mapping[str, NDArray[np.float64]], rng: np.random.Generator
+    ) -> dict[str, NDArray[np.float64]]:
+        """One record for every mean and covariance."""
+        roots = np.linalg.cholesky(parameters["covariance"])
+        steps = np.einsum("nij,nj->ni", roots, rng.standard_normal(parameters["mean"].shape))
+        return dict(zip(self.columns, (parameters["mean"] + steps).T, strict=True))
 
 
 def default_niw(axes: tuple[Axis, ...]) -> Niw:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.axes import Axis
 from discreet.errors import QueryError
@@ -106,5 +107,15 @@ class Normal:
         return GaussianSystem((node,))
 
 
+@dataclass(frozen=True)
+class _Records:
+    """New cells, before clamping."""
+
+    def draw(self, parameters: Mapping[str, NDArray[np.float64]], rng: np.random.Generator) -> NDArray[np.float64]:
+        """One cell for every mean and variance."""
+        return np.asarray(rng.normal(parameters["mean"], np.sqrt(parameters["variance"])))
+
+
 def _answers(parameters: Parameters) -> ChainsPosterior:
-    return ChainsPosterior({"mean": parameters["coefficients[0]"][..., 0], "variance": parameters["variance[0]"]})
+    found = {"mean": parameters["coefficients[0]"][..., 0], "variance": parameters["variance[0]"]}
+    return ChainsPosterior(found, title="posterior of mean and variance", record=_Records())
