@@ -16,6 +16,7 @@ from discreet.guarantee import Budget, Guarantee
 from discreet.mechanisms import ConcentratedSample, DiffusedSample, DirectSample, Mechanism, NoisyStatistics
 from discreet.models import Model
 from discreet.pipeline import check_types, simulate
+from discreet.recipe import spelled
 from discreet.schema import Binary, Categorical, Column, Schema
 
 __all__ = ["Candidate", "Comparison", "Plan", "compare", "plan"]
@@ -103,7 +104,7 @@ class Comparison:
             ]
             coverage = "" if one.plan.coverage is None else f", covers {one.plan.coverage:.1%}"
             rows.append(
-                f"{rank}. {one.mechanism}: {width}{coverage}, error {_named(one.plan.error)}"
+                f"{rank}. {spelled(one.mechanism)}: {width}{coverage}, error {_named(one.plan.error)}"
                 + (f" ({'; '.join(notes)})" if notes else "")
             )
         return "\n".join([*rows, *(f"-  {name}: {reason}" for name, reason in self.refused.items())])
@@ -112,7 +113,8 @@ class Comparison:
         """Plain data."""
         return {
             "candidates": [
-                {**vars(one), "mechanism": str(one.mechanism), "plan": one.plan.to_json()} for one in self.candidates
+                {**vars(one), "mechanism": spelled(one.mechanism), "plan": one.plan.to_json()}
+                for one in self.candidates
             ],
             "refused": self.refused,
         }
@@ -160,10 +162,10 @@ def compare(
         try:
             spent = mechanism.guarantee(model.query(schema)).epsilon(budget.delta or 0.0)
             if spent > budget.epsilon * (1 + 1e-9):
-                refused[str(mechanism)] = f"would spend epsilon = {spent:.4g} of {budget.epsilon:g}"
+                refused[spelled(mechanism)] = f"would spend epsilon = {spent:.4g} of {budget.epsilon:g}"
                 continue
         except QueryError as problem:
-            refused[str(mechanism)] = str(problem)
+            refused[spelled(mechanism)] = str(problem)
             continue
         found = _simulated(model, mechanism, schema, runs)
         made.append((mechanism, _plan(model, mechanism, schema, found), found))

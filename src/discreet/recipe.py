@@ -1,12 +1,12 @@
 """Objects as public recipes: `{"kind": class name, **constructor arguments}`, the form of study and release files."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError
 
-__all__ = ["build", "describe"]
+__all__ = ["build", "describe", "spelled"]
 
 T = TypeVar("T")
 
@@ -15,6 +15,17 @@ def describe(thing: Any) -> dict[str, Any]:
     """A frozen dataclass as its recipe; arguments left at None are not written."""
     arguments = {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
     return {"kind": type(thing).__name__, **{name: value for name, value in arguments.items() if value is not None}}
+
+
+def spelled(thing: Any) -> str:
+    """A frozen dataclass as a short text: its name and the arguments that are not the default."""
+    given = {field.name: getattr(thing, field.name) for field in fields(thing)}
+    said = {
+        field.name: given[field.name]
+        for field in fields(thing)
+        if field.default is MISSING or given[field.name] != field.default
+    }
+    return f"{type(thing).__name__}({', '.join(f'{name}={_number(value)}' for name, value in said.items())})"
 
 
 def build(where: str, kinds: Mapping[str, type[T]], spec: Any, error: type[DiscreetError]) -> T:
@@ -39,3 +50,7 @@ def _plain(value: Any) -> Any:
 
 def _frozen(value: Any) -> Any:
     return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+
+
+def _number(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else repr(value)

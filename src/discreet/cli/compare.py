@@ -36,6 +36,7 @@ def compare(
     """  # noqa: D301
     from discreet import planning
     from discreet.guarantee import Budget
+    from discreet.recipe import spelled
     from discreet.study import Study
 
     loaded = Study.load(study)
@@ -54,10 +55,9 @@ def compare(
         screen.print(request.name, style="bold")
         table = terminal.table(["", "mechanism"], ["90% width", "covers", "rms error", ""])
         for rank, one in enumerate(made.candidates, start=1):
-            table.add_row(str(rank), str(one.mechanism), *_figures(one, rank))
+            table.add_row(str(rank), spelled(one.mechanism), *_figures(one, rank))
         screen.print(table)
-        for name, reason in made.refused.items():
-            terminal.facts(screen, "", [("refused", f"{name}: {reason}")])
+        terminal.facts(screen, "", [("refused", f"{name}: {reason}") for name, reason in made.refused.items()])
 
 
 def _figures(one: "Candidate", rank: int) -> list[str]:

@@ -1,0 +1,52 @@
+"""Comparisons: ranks, ties, refusals, and groups."""
+
+import pytest
+
+import discreet as dc
+
+SCHEMA = dc.Schema({"x": dc.Binary(), "g": dc.Categorical(["a", "b"]), "v": dc.Count(6)}, n=400)
+
+
+def test_mechanisms_are_ranked_on_the_same_tables() -> None:
+    made = dc.compare(dc.BetaBernoulli("x"), dc.Budget(1.0, 1e-6), schema=SCHEMA, runs=60)
+    names = [type(one.mechanism).__name__ for one in made.candidates]
+    assert names[0] == "NoisyStatistics"  # many records and a flat prior: noise on one count is hard to beat
+    assert any("DirectSample" in name and "would spend" in reason for name, reason in made.refused.items())
+    assert made.candidates[0].score == 0.0
+    assert made.best == made.candidates[0].mechanism
+    assert all(later.score >= 0 for later in made.candidates)
+    assert str(made).startswith("1. NoisyStatistics(epsilon=1")
+    assert set(made.to_json()) == {"candidates", "refused"}
+
+
+def test_a_concentrated_draw_beats_a_diffused_one_where_the_prior_is_right() -> None:
+    """Simulated from a concentrated prior, the draw that trusts the prior errs less."""
+    samplers = [dc.DiffusedSample(epsilon=0.3, delta=1e-6), dc.ConcentratedSample(epsilon=0.3, delta=1e-6)]
+    model = dc.BetaBernoulli("x", prior=(40.0, 60.0))
+    made = dc.compare(model, dc.Budget(1.0, 1e-6), schema=SCHEMA, mechanisms=samplers, runs=200)
+    errors = {type(one.mechanism).__name__: one.plan.error["probability"] for one in made.candidates}
+    assert errors["ConcentratedSample"] < errors["DiffusedSample"]
+
+
+def test_equal_mechanisms_tie_and_noise_that_drowns_the_signal_is_told() -> None:
+    twins = [dc.NoisyStatistics(epsilon=0.5), dc.NoisyStatistics(epsilon=0.5, label="again")]
+    made = dc.compare(dc.BetaBernoulli("x"), dc.Budget(1.0), schema=SCHEMA, mechanisms=twins, runs=40)
+    assert all(one.tie for one in made.candidates)
+    assert not made.candidates[0].drowned
+    drowned = dc.compare(dc.BetaBernoulli("x"), dc.Budget(1e-4), schema=SCHEMA, runs=40)
+    assert drowned.candidates[0].drowned
+    assert "noise drowns the signal" in str(drowned)
+
+
+def test_groups_and_rates_are_planned_too() -> None:
+    plan = dc.plan(dc.BetaBernoulli("x", by="g"), dc.NoisyStatistics(epsilon=1.0), schema=SCHEMA, runs=40)
+    assert plan.coverage == pytest.approx(0.9, abs=0.12)
+    made = dc.compare(dc.GammaPoisson("v", prior=(6, 2)), dc.Budget(1.0, 1e-6), schema=SCHEMA, runs=10)
+    assert made.candidates
+
+
+def test_nothing_that_fits_is_an_error() -> None:
+    with pytest.raises(dc.QueryError, match="must have a mechanism that fits"):
+        dc.compare(dc.BetaBernoulli("x"), dc.Budget(0.1), schema=SCHEMA, mechanisms=[dc.NoisyStatistics(epsilon=1.0)])
+    with pytest.raises(dc.QueryError, match="budget must be a Budget"):
+        dc.compare(dc.BetaBernoulli("x"), 1.0, schema=SCHEMA)  # type: ignore[arg-type]
