@@ -96,7 +96,7 @@ def test_plan_needs_no_data_and_no_ledger(run: Callable, study: Callable) -> Non
     plans = {made["name"]: made for made in ran.document["releases"]}
     assert list(plans) == ["smoking", "wards", "fevers", "draw"]
     assert plans["smoking"]["guarantee"]["epsilon"] == 0.5
-    assert plans["draw"]["width"] is None
+    assert plans["draw"]["width"]["probability"] > plans["smoking"]["width"]["probability"]
     text = run("plan", "study.toml", "--runs", "3", "--only", "smoking")
     assert (text.code, text.err) == (0, "")
     assert "0.5-differential privacy" in text.out
@@ -229,13 +229,13 @@ def test_posterior_in_text_and_json(run: Callable, study: Callable) -> None:
         assert "P(" in text.out
 
 
-def test_a_draw_has_no_interval_and_says_so(run: Callable, study: Callable) -> None:
+def test_a_draw_has_the_interval_of_its_own_law_and_says_what_it_is(run: Callable, study: Callable) -> None:
     study()
     run("release", "study.toml", "--only", "draw")
     ran = run("posterior", "draw.release.json")
     assert "tempered" in ran.out
     (row,) = run("posterior", "draw.release.json", "--json").document["parameters"]
-    assert set(row) == {"parameter", "mean"}
+    assert set(row) == {"parameter", "mean", "low", "high"}
     assert run("posterior", "draw.release.json", "--plug-in").code == 1
 
 

@@ -260,8 +260,8 @@ def planted(runs: int, name: str = "poisson", **changed: object) -> Ranks:
 
 @pytest.mark.parametrize("name", list(FAMILIES))
 def test_clamped_families_are_calibrated(name: str) -> None:
-    """300 runs, half of them with a private size, and half of each with the other noise law: false alarm 1e-4."""
-    found = planted(300, name, private=True)
+    """100 runs, half of them with a private size, and half of each with the other noise law: false alarm 1e-4."""
+    found = planted(100, name, private=True)
     assert found.uniform(), str(found)
 
 

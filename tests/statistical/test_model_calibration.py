@@ -83,7 +83,7 @@ def facts(relation: str) -> dict[str, Any]:
 def short_chains(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains long enough for a rank among a hundred draws."""
     monkeypatch.setattr(gaussian, "augment", functools.partial(gaussian.augment, sweeps=400, warmup=200, chains=2))
-    network = functools.partial(bayesian_network.network_from_tables, draws=60, chains=2)
+    network = functools.partial(bayesian_network.network_from_tables, draws=50, chains=1)
     monkeypatch.setattr(bayesian_network, "network_from_tables", network)
 
 
