@@ -23,11 +23,11 @@ test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 -m 'not audit'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not audit'
 
-# make audit ONLY=name runs the checks whose name contains it
+# make audit ONLY=name runs the checks whose name contains it; figures are printed at the end, results are kept
 audit: $(STAMP)
-	$(BIN)/python -m pytest -s -m audit $(if $(ONLY),-k '$(ONLY)')
+	$(BIN)/python -m pytest -n 2 -rP -m audit $(if $(ONLY),-k '$(ONLY)')
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
