@@ -65,6 +65,11 @@ class Axis:
         """The x of v = 0."""
         return self.grid * (self.low + 0.5 * 2.0**self.shift * self.reach)
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The x of v = -reach and of v = reach: the bounds, as the grid can say them."""
+        return self.centre - self.unit * self.reach, self.centre + self.unit * self.reach
+
     def values(self, x: ArrayLike) -> NDArray[np.float64]:
         """V of real values, as floats."""
         return np.asarray(self.centred(self.of_values(x)), dtype=float)

@@ -10,7 +10,9 @@ from scipy.integrate import quad
 import discreet as dc
 from discreet.accounting import gamma_divergences
 from discreet.accounting.divergences import dirichlet_divergence
+from discreet.families import BoundedMean
 from discreet.mechanisms import ConcentratedSample, ConjugateSample, DiffusedSample, DirectSample
+from discreet.samplers.conjugate import beta_parameters
 
 BINARY = dc.Schema({"x": dc.Binary()}, n=100)
 NUMBERS = {"age": dc.Bounded(0, 100), "visits": dc.Count(10), "wait": dc.Bounded(0, 5), "x": dc.Binary()}
@@ -186,7 +188,7 @@ def test_the_statistical_query_of_the_notes() -> None:
     ids=lambda sampler: type(sampler).__name__,
 )
 def test_intervals_given_one_draw_cover(sampler) -> None:
-    """1,000 simulations over the prior: 90% within 4 standard errors; a naive band of the sampler's width does not."""
+    """1,000 simulations over the prior: 90% within 4 standard errors."""
     runs = dc.simulate(
         dc.BetaBernoulli("x", prior=(2, 3)),
         None,
@@ -237,3 +239,26 @@ def test_intervals_given_one_draw_cover(sampler) -> None:
 def test_what_does_not_fit_is_refused(build, message: str) -> None:
     with pytest.raises(dc.DiscreetError, match=message):
         build()
+
+
+@pytest.mark.parametrize("grid", [0.4, 0.3, None])
+def test_a_cell_of_a_statistical_query_is_at_most_one_success(grid: float | None) -> None:
+    """Bounds off the grid: two tables that differ in one cell, at both ends. Fractions of the bounds would exceed it."""
+    schema = dc.Schema({"phi": dc.Bounded(0, 1, grid=grid)}, n=4)
+    query = dc.StatisticalQuery("phi", prior=(6, 12)).query(schema)
+    family, claim = query.family, DirectSample().guarantee(query).renyi(2.0)
+    assert isinstance(family, BoundedMean)
+    reach = family.axis.reach
+    low, high = (beta_parameters(family, sum_of, 4, 1.0, 1.0) for sum_of in (-4 * reach, -2 * reach))
+    attained = max(dirichlet_divergence(p, q, 2.0) for p, q in ((low, high), (high, low)))
+    assert attained == pytest.approx(claim, rel=1e-9)
+    if grid == 0.4:  # the planted error: (x - lower) / (upper - lower) of the rounded cell, 1.2 at the upper bound
+        wrong = [(6 + s, 12 + 4 - s) for s in (0.0, 1.2)]
+        assert max(dirichlet_divergence(p, q, 2.0) for p, q in itertools.permutations(wrong)) > 1.2 * claim
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_two_draws_cost_twice_one(name: str) -> None:
+    query = MODELS[name][0].query(dc.Schema(NUMBERS, n=60))
+    one, two = (DirectSample(draws=k).guarantee(query).renyi(1.5) for k in (1, 2))
+    assert two == pytest.approx(2 * one, rel=1e-9)

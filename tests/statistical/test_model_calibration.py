@@ -149,7 +149,7 @@ def test_posteriors_are_calibrated(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 @pytest.mark.parametrize("error", ["noise", "prior"])
 def test_planted_errors_are_caught(name: str, error: str) -> None:
-    """Half of the noise forgotten; another prior. 80 simulations where each matters most."""
+    """Noise believed to be 0.3 of what it was; another prior. 80 simulations where each matters most."""
     read = with_noise(0.3) if error == "noise" else with_prior
     cell = ("laplace", "replace-one", 0.1) if error == "prior" else ("laplace", "replace-one", NOISY.get(name, 0.3))
     found = [u for u, _ in ranks(name, cell, 80, seed=20, read=read)]

@@ -187,7 +187,7 @@ def _certificate(mechanism: ConjugateSample, query: Statistics, r: float, m: flo
 
     one: Guarantee
     if isinstance(family, GaussianMean):
-        half = 0.5 * family.axis.unit * 2 * family.axis.reach
+        half = family.axis.unit * family.axis.reach
         mu = gaussian_mean_mu(n, family.sd**2 / r, m * family.prior[1] ** 2, half)
         one = GaussianDP(mu * (1 + 1e-14), basis("two normal laws, Theorem 2"))
     elif isinstance(family, Dirichlet):
@@ -205,7 +205,7 @@ def _certificate(mechanism: ConjugateSample, query: Statistics, r: float, m: flo
         width = 2 * family.axis.unit * family.axis.reach
         if isinstance(family, ExponentialRate):
             shape, rate = family.prior
-            lower = family.axis.centre - family.axis.unit * family.axis.reach
+            lower = family.axis.ends[0]
             timed = {"shape": shape, "rate": rate, "n": n, "lower": lower, "width": width, "scale": r, "shrink": m}
             one = RenyiDP("exponential-rate", timed, basis("log-partition of the Gamma laws, Theorem 1"))
         else:

@@ -1,46 +1,118 @@
-"""What both models of a rate share: a Gamma prior, read on the log scale where posteriors are computed."""
+"""What both models of a rate share: a Gamma prior, one noisy sum of clamped records, a posterior on the log scale.
 
-from typing import Any
+A model of a rate writes its record law, its conjugate update and how its records are simulated.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.axes import Axis
 from discreet.errors import QueryError
-from discreet.models.base import prior_number
-from discreet.posterior import CurvePosterior, Link, Scalar, curve_posterior
-from discreet.samplers.fourier import NoisySum
+from discreet.families import SumFamily
+from discreet.models.base import Progress, Simulated, Value, prior_number, public_statistics
+from discreet.models.sums import noisy_sum, plain_sum, sum_query
+from discreet.noise import NoiseLaw
+from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
+from discreet.query import Statistics
 from discreet.samplers.record_laws import RecordLaw
+from discreet.schema import Schema
+from discreet.sources import Dataset
 
-__all__ = ["gamma_curve", "gamma_pair", "gamma_plug_in", "rate_population"]
+__all__ = ["RateModel"]
 
 Array = NDArray[np.float64]
 LOG = Link("log")
 
 
-def gamma_pair(field: str, prior: Any) -> tuple[float, float]:
-    """A prior (shape, rate)."""
-    if not isinstance(prior, tuple | list) or len(prior) != 2:
-        raise QueryError(f"{field} must be a pair (shape, rate), got {prior!r}")
-    shape, rate = (prior_number(field, value) for value in prior)
-    return shape, rate
+@dataclass(frozen=True)
+class RateModel(ABC):
+    """A rate with a Gamma(prior[0], rate prior[1]) prior, given a noisy sum."""
 
+    column: str
+    prior: tuple[float, float] = (1.0, 1.0)
+    by: str | None = None
 
-def gamma_curve(prior: tuple[float, float], released: NoisySum) -> CurvePosterior:
-    """The exact posterior of a rate given a noisy sum of clamped records."""
-    mean, sd = _log_moments(prior)
-    log_prior = _LogGamma(*prior)
-    return curve_posterior("rate", log_prior, released.log_likelihood, LOG, mean, sd, released.record)
+    def __post_init__(self) -> None:
+        field = f"{type(self).__name__}.prior"
+        if not isinstance(self.prior, tuple | list) or len(self.prior) != 2:
+            raise QueryError(f"{field} must be a pair (shape, rate), got {self.prior!r}")
+        shape, rate = (prior_number(field, value) for value in self.prior)
+        object.__setattr__(self, "prior", (shape, rate))
 
+    @abstractmethod
+    def check(self, schema: Schema) -> None:
+        """Refuse a column of another kind."""
 
-def gamma_plug_in(parameters: tuple[float, float], record: RecordLaw) -> CurvePosterior:
-    """Gamma(shape, rate): the posterior that takes a noisy sum at face value."""
-    mean, sd = _log_moments(parameters)
-    return curve_posterior("rate", _LogGamma(*parameters), np.zeros_like, LOG, mean, sd, record)
+    @abstractmethod
+    def family(self, axis: Axis) -> SumFamily:
+        """The conjugate family of the rate."""
 
+    @abstractmethod
+    def record(self, axis: Axis) -> RecordLaw:
+        """The law of one clamped record given the rate."""
 
-def rate_population(prior: tuple[float, float], record: RecordLaw) -> Scalar:
-    """The rate on the log scale, on which groups are pooled."""
-    return Scalar("rate", "log", *_log_moments(prior), record=record)
+    @abstractmethod
+    def conjugate(self, n: float, total: float) -> tuple[float, float]:
+        """The prior updated with n exact records that sum to `total`."""
+
+    @abstractmethod
+    def records(self, rate: float, n: int, rng: np.random.Generator) -> Array:
+        """N records before clamping."""
+
+    def query(self, schema: Schema) -> Statistics:
+        """The sum of the clamped records."""
+        self.check(schema)
+        return sum_query(schema, self.column, self.by, self.family(self._axis(schema)))
+
+    def posterior(
+        self,
+        query: Statistics,
+        value: Value,
+        laws: Mapping[str, NoiseLaw],
+        progress: Progress | None = None,  # noqa: ARG002 - nothing takes long
+    ) -> CurvePosterior:
+        """The exact posterior of the rate, by Fourier inversion and quadrature."""
+        return self._curve(self.prior, self.likelihood(query, value, laws), query.schema)
+
+    def plug_in(self, query: Statistics, value: Value) -> CurvePosterior:
+        """The conjugate Gamma law with the noisy sum at face value."""
+        after = self.conjugate(*plain_sum(query, value, self._axis(query.schema)))
+        return self._curve(after, np.zeros_like, query.schema)
+
+    def updated(self, public: Dataset) -> Self:
+        """The same model with the records of a public dataset added to its prior (clamped as the schema says)."""
+        query, value = public_statistics(replace(self, by=None), public)
+        return replace(self, prior=self.conjugate(*plain_sum(query, value, self._axis(public.schema))))
+
+    def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
+        """Log-probability of a (group's) release as a function of the rate."""
+        return noisy_sum(query, value, laws, self.record(self._axis(query.schema))).log_likelihood
+
+    def population(self, schema: Schema) -> Scalar:
+        """The rate, on the log scale when groups are pooled."""
+        return Scalar("rate", "log", *_log_moments(self.prior), record=self.record(self._axis(schema)))
+
+    def implied_schema(self) -> None:
+        """Nothing: the bounds must be declared."""
+        return
+
+    def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
+        """A rate from the prior, then n records."""
+        rate = rng.gamma(self.prior[0], 1.0 / self.prior[1])
+        return {"rate": rate}, {self.column: self._axis(schema).of_values(self.records(rate, n, rng))}
+
+    def _curve(self, gamma: tuple[float, float], likelihood: Likelihood, schema: Schema) -> CurvePosterior:
+        mean, sd = _log_moments(gamma)
+        record = self.record(self._axis(schema))
+        return curve_posterior("rate", _LogGamma(*gamma), likelihood, LOG, mean, sd, record)
+
+    def _axis(self, schema: Schema) -> Axis:
+        return Axis.of(schema, self.column)
 
 
 class _LogGamma:
@@ -56,8 +128,8 @@ class _LogGamma:
         return np.asarray(self.shape * eta - self.rate * np.exp(np.minimum(eta, 700.0)) + self.constant)
 
 
-def _log_moments(parameters: tuple[float, float]) -> tuple[float, float]:
+def _log_moments(gamma: tuple[float, float]) -> tuple[float, float]:
     from scipy.special import digamma, polygamma
 
-    shape, rate = parameters
+    shape, rate = gamma
     return float(digamma(shape) - np.log(rate)), float(np.sqrt(polygamma(1, shape)))

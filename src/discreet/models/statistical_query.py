@@ -77,7 +77,7 @@ class StatisticalQuery:
     def population(self, schema: Schema) -> Scalar:
         """The mean, on the logit scale of its place in the bounds when groups are pooled."""
         axis = self._axis(schema)
-        return Scalar("mean", "logit", *self._logit_moments(), ends=(axis.lower, axis.upper))
+        return Scalar("mean", "logit", *self._logit_moments(), ends=axis.ends)
 
     def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
         """Log-probability of a group's release as a function of the parameter."""
@@ -93,20 +93,21 @@ class StatisticalQuery:
         share = rng.beta(*self.prior)
         steps = np.full(n, int(np.floor(share * axis.reach)))
         steps[: round((share * axis.reach - np.floor(share * axis.reach)) * n)] += 1
-        wanted = axis.lower + (axis.upper - axis.lower) * share
-        mean = axis.grid * (axis.low + steps.mean()) if n else wanted
+        low, high = axis.ends
+        mean = low + (high - low) * (steps.mean() / axis.reach if n else share)
         return {"mean": float(mean)}, {self.column: axis.low + steps}
 
     def _curve(self, log_likelihood: Likelihood, schema: Schema) -> CurvePosterior:
         axis = self._axis(schema)
-        link = Link("logit", axis.lower, axis.upper)
+        link = Link("logit", *axis.ends)
         prior = _LogitBeta(*self.prior)
         return curve_posterior("mean", prior, log_likelihood, link, *self._logit_moments(), finest=FINEST)
 
     def _shares(self, query: Statistics, value: Value) -> tuple[float, float]:
         axis = self._axis(query.schema)
         n, total = plain_sum(query, value, axis)
-        s = float(np.clip((total - n * axis.lower) / (axis.upper - axis.lower), 0.0, n))
+        low, high = axis.ends
+        s = float(np.clip((total - n * low) / (high - low), 0.0, n))
         return s, n - s
 
     def _logit_moments(self) -> tuple[float, float]:

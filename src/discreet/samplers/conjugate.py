@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.families import BoundedMean, Dirichlet, ExponentialRate, Family, GaussianMean, PoissonRate
+from discreet.families import BoundedMean, Dirichlet, Family, GaussianMean, PoissonRate
 
-__all__ = ["conjugate_draws", "normal_posterior"]
+__all__ = ["beta_parameters", "conjugate_draws", "normal_posterior"]
 
 Array = NDArray[np.float64]
 
@@ -30,20 +30,21 @@ def conjugate_draws(
             return np.asarray(rng.dirichlet(alpha, size=draws))
         one = float(alpha[family.coordinate])
         return np.asarray(rng.beta(one, float(alpha.sum()) - one, size=draws))
-    total = n * family.axis.centre + family.axis.unit * float(statistic)
     first, second = family.prior
+    if isinstance(family, BoundedMean):
+        low, high = family.axis.ends
+        return np.asarray(
+            low + (high - low) * rng.beta(*beta_parameters(family, statistic, n, scale, shrink), size=draws)
+        )
+    total = n * family.axis.centre + family.axis.unit * float(statistic)
     if isinstance(family, GaussianMean):
         mean, sd = normal_posterior(family, total, n, scale, shrink)
         return np.asarray(rng.normal(mean, sd, size=draws))
     if isinstance(family, PoissonRate):
         shape, rate = first / shrink + scale * total, second / shrink + scale * n
         return np.asarray(rng.gamma(shape, 1.0 / rate, size=draws))
-    if isinstance(family, ExponentialRate):
-        shape, rate = first / shrink + scale * n, second / shrink + scale * total
-        return np.asarray(rng.gamma(shape, 1.0 / rate, size=draws))
-    successes = share_sum(family, total, n)
-    a, b = first / shrink + scale * successes, second / shrink + scale * (n - successes)
-    return np.asarray(family.axis.lower + (family.axis.upper - family.axis.lower) * rng.beta(a, b, size=draws))
+    shape, rate = first / shrink + scale * n, second / shrink + scale * total
+    return np.asarray(rng.gamma(shape, 1.0 / rate, size=draws))
 
 
 def normal_posterior(family: GaussianMean, total: float, n: int, scale: float, shrink: float) -> tuple[float, float]:
@@ -54,7 +55,11 @@ def normal_posterior(family: GaussianMean, total: float, n: int, scale: float, s
     return (prior * mean + data * total) / precision, precision**-0.5
 
 
-def share_sum(family: BoundedMean, total: float, n: int) -> float:
-    """The sum of the cells as fractions of their range: a number from 0 to n."""
-    width = family.axis.upper - family.axis.lower
-    return float(np.clip((total - n * family.axis.lower) / width, 0.0, n))
+def beta_parameters(family: BoundedMean, statistic: Any, n: int, scale: float, shrink: float) -> tuple[float, float]:
+    """Successes and failures of a bounded mean. A cell is (v + reach) / 2 reach of a success: never more than one.
+
+    Fractions of the declared bounds would not do: a bound that is off the grid lets a cell reach beyond it.
+    """
+    successes = (float(statistic) + n * family.axis.reach) / (2.0 * family.axis.reach)
+    first, second = family.prior
+    return first / shrink + scale * successes, second / shrink + scale * (n - successes)
