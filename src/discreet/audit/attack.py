@@ -153,7 +153,7 @@ def _sum_score(pair: Pair, family: SumFamily) -> Score:
     """The same for a parameter that follows one sum: the ratio is monotone in the family's natural statistic."""
     (name,) = pair.query.names
     sign = float(np.sign(int(pair.exact[name]) - int(pair.other[name])))
-    low, high = family.axis.lower, family.axis.upper
+    low, high = family.axis.ends
 
     def score(values: Values) -> NDArray[np.float64]:
         theta = np.array([value[family.parameter] for value in values], dtype=float)
