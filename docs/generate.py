@@ -61,6 +61,7 @@ def python_page() -> str:
         posterior.GroupedPosterior,
         posterior.PooledPosterior,
         posterior.Draws,
+        posterior.CoefficientDraws,
     )
     parts += [f"### `{kind.__name__}`\n\n{inspect.getdoc(kind)}\n\n{member_table(kind)}" for kind in kinds]
     return "\n".join(part for part in parts if part)

@@ -7,6 +7,10 @@ import discreet as dc
 SCHEMA = dc.Schema({"x": dc.Binary(), "g": dc.Categorical(["a", "b"]), "v": dc.Count(6)}, n=400)
 
 
+def with_n(n: int) -> dc.Schema:
+    return dc.Schema({"x": dc.Binary()}, n=n)
+
+
 def test_mechanisms_are_ranked_on_the_same_tables() -> None:
     made = dc.compare(dc.BetaBernoulli("x"), dc.Budget(1.0, 1e-6), schema=SCHEMA, runs=60)
     names = [type(one.mechanism).__name__ for one in made.candidates]
@@ -26,6 +30,46 @@ def test_a_concentrated_draw_beats_a_diffused_one_where_the_prior_is_right() -> 
     made = dc.compare(model, dc.Budget(1.0, 1e-6), schema=SCHEMA, mechanisms=samplers, runs=200)
     errors = {type(one.mechanism).__name__: one.plan.error["probability"] for one in made.candidates}
     assert errors["ConcentratedSample"] < errors["DiffusedSample"]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.3])
+def test_trusting_a_prior_that_is_right_beats_the_posterior_itself(epsilon: float) -> None:
+    """Draws of a concentrated posterior err less than draws of the posterior, diffused ones more: 300 paired tables."""
+    samplers = [
+        dc.DirectSample(),
+        *(kind(epsilon=epsilon, delta=1e-6) for kind in (dc.DiffusedSample, dc.ConcentratedSample)),
+    ]
+    model = dc.BetaBernoulli("x", prior=(40.0, 60.0))
+    made = dc.compare(model, dc.Budget(5.0, 1e-6), schema=with_n(100), mechanisms=samplers, runs=300)
+    errors = {type(one.mechanism).__name__: one.plan.error["probability"] for one in made.candidates}
+    assert errors["ConcentratedSample"] < errors["DirectSample"] < errors["DiffusedSample"]
+
+
+def test_noisy_counts_leave_one_posterior_sample_behind_as_records_grow() -> None:
+    """Epsilon .1, a uniform prior: with few records neither says anything, with a thousand the noise is the smaller.
+
+    In the literature a draw from naive noisy counts is worse than a tempered one below some five records
+    (studies.draws_error); a posterior that knows its noise has no such range: it falls back on the prior.
+    """
+    widths = {}
+    for n in (2, 5, 1000):
+        sampler = dc.PosteriorSample(epsilon=0.1, truncation=0.05)
+        made = dc.compare(dc.BetaBernoulli("x"), dc.Budget(0.1), schema=with_n(n), also=[sampler], runs=60)
+        assert type(made.best).__name__ == "NoisyStatistics" or made.candidates[1].tie
+        found = {
+            type(one.mechanism).__name__: one.plan.width["probability"] for one in made.candidates if one.plan.width
+        }
+        widths[n] = found["PosteriorSample"] / found["NoisyStatistics"]
+    assert widths[2] == pytest.approx(1.0, abs=0.01)
+    assert widths[5] == pytest.approx(1.0, abs=0.01)
+    assert widths[1000] > 3.0
+
+
+def test_one_posterior_sample_is_compared_only_where_it_is_asked_for() -> None:
+    """Its parameter space must be declared, and no budget determines one."""
+    alone = dc.compare(dc.BetaBernoulli("x"), dc.Budget(1.0, 1e-6), schema=with_n(50), runs=5)
+    named = [type(one.mechanism).__name__ for one in alone.candidates]
+    assert "PosteriorSample" not in [*named, *(name.partition("(")[0] for name in alone.refused)]
 
 
 def test_equal_mechanisms_tie_and_noise_that_drowns_the_signal_is_told() -> None:

@@ -1,17 +1,28 @@
-"""Conjugate families of one released statistic: what a posterior draw needs besides the rows. All of it is public.
+"""Conjugate families of released statistics: what a posterior draw needs besides the rows. All of it is public.
 
 Dirichlet       counts c of K cells            theta ~ Dirichlet(prior + c)
 GaussianMean    sum of n clipped numbers       mean ~ normal; the numbers have a known deviation
 PoissonRate     sum s of n clipped counts      rate ~ Gamma(shape + s, rate + n)
 ExponentialRate sum s of n clipped times       rate ~ Gamma(shape + n, rate + s)
 BoundedMean     sum of n numbers in an interval, each as a fraction of one success: a Beta on the interval
+DirichletTables counts of several tables       every row of every table ~ Dirichlet(prior + c)
 """
 
 from dataclasses import dataclass
 
 from discreet.axes import Axis
 
-__all__ = ["BoundedMean", "Dirichlet", "ExponentialRate", "Family", "GaussianMean", "PoissonRate", "SumFamily"]
+__all__ = [
+    "BoundedMean",
+    "ConditionalTable",
+    "Dirichlet",
+    "DirichletTables",
+    "ExponentialRate",
+    "Family",
+    "GaussianMean",
+    "PoissonRate",
+    "SumFamily",
+]
 
 
 @dataclass(frozen=True)
@@ -60,5 +71,26 @@ class BoundedMean:
     axis: Axis
 
 
+@dataclass(frozen=True)
+class ConditionalTable:
+    """Probabilities of a column's levels for every combination of its parents' levels: a Dirichlet for each row.
+
+    Its counts are those of `statistic`, summed over the axes that the table does not have; `prior` lists its cells in
+    the order of `shape`, whose last axis are the levels.
+    """
+
+    parameter: str
+    statistic: str
+    shape: tuple[int, ...]
+    prior: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class DirichletTables:
+    """Several tables of the same rows: a record is in one cell of each."""
+
+    tables: tuple[ConditionalTable, ...]
+
+
 SumFamily = BoundedMean | ExponentialRate | GaussianMean | PoissonRate
-Family = Dirichlet | SumFamily
+Family = Dirichlet | SumFamily  # of one parameter

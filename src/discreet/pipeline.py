@@ -7,35 +7,43 @@ import numpy as np
 
 from discreet.errors import QueryError, ReleaseError
 from discreet.ledger import Ledger
-from discreet.mechanisms import MECHANISMS, Mechanism
+from discreet.losses import Loss, Query
+from discreet.mechanisms import MECHANISMS, GibbsPosterior, Mechanism
 from discreet.models import MODELS, Model
-from discreet.query import Statistics
 from discreet.randomness import NoiseSource, SeededNoise, SystemNoise
 from discreet.release import Release, recipe_of
 from discreet.schema import Person, Schema
 from discreet.sizes import ShareSizes
 from discreet.sources import CodedRows, Dataset
 
-__all__ = ["check_types", "release", "simulate"]
+__all__ = ["check_types", "query_of", "release", "simulate"]
 
 
-def release(model: Model, dataset: Dataset, mechanism: Mechanism, ledger: Ledger) -> Release:
+def release(
+    model: Model,
+    dataset: Dataset,
+    mechanism: Mechanism,
+    ledger: Ledger,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Release:
     """Pay for a private answer, then compute it: the only function that turns rows into something that leaves.
 
-    The same request (recipe, dataset id, label) returns the stored release and spends nothing.
+    The same request (recipe, dataset id, label) returns the stored release and spends nothing. `progress` is called
+    with the number of Langevin steps since its last call, which is public; other mechanisms never call it.
     """
     check_types("release", model, mechanism)
     if not isinstance(dataset, Dataset):
         raise QueryError(f"release dataset must be what dc.open returns, got a {type(dataset).__name__}")
     if not isinstance(ledger, Ledger):
         raise QueryError(f"release ledger must be a Ledger, got a {type(ledger).__name__}")
-    query = model.query(dataset.schema)
+    query = query_of(model, mechanism, dataset.schema)
     guarantee = mechanism.guarantee(query)
     recipe = recipe_of(model, dataset.id, dataset.schema, mechanism)
     entry = ledger.reserve(guarantee, recipe)  # durable before any row is read; may refuse
     if entry.release is not None:
         return Release.from_json(entry.release)
-    value = _apply(mechanism, query, dataset)  # the only line that touches rows
+    value = _apply(mechanism, query, dataset, progress)  # the only line that touches rows
     return Release.from_json(ledger.settle(entry, Release(recipe, guarantee, value, entry.id).to_json()))
 
 
@@ -46,9 +54,23 @@ def check_types(verb: str, model: Any, mechanism: Any) -> None:
             raise QueryError(f"{verb} {name} must be one of {sorted(registry)}, got {thing!r}")
 
 
-def _apply(mechanism: Mechanism, query: Statistics, dataset: Dataset) -> dict[str, Any]:
+def query_of(model: Model, mechanism: Mechanism, schema: Schema) -> Query:
+    """What the model asks, if the mechanism can answer it: statistics, or a loss."""
+    query = model.query(schema)
+    if isinstance(query, Loss) != isinstance(mechanism, GibbsPosterior):
+        asked = "GibbsPosterior" if isinstance(query, Loss) else "a mechanism for statistics"
+        raise QueryError(f"{type(model).__name__} must be asked by {asked}, got {type(mechanism).__name__}")
+    return query
+
+
+def _apply(
+    mechanism: Mechanism, query: Query, dataset: Dataset, progress: Callable[[int], None] | None
+) -> dict[str, Any]:
     """Apply the mechanism; whatever goes wrong becomes one sentence, with nothing attached that has seen a row."""
     try:
+        if isinstance(mechanism, GibbsPosterior):
+            assert isinstance(query, Loss)
+            return mechanism.apply(SystemNoise(), query, dataset, progress)
         return mechanism.apply(SystemNoise(), query, dataset)
     except Exception:  # noqa: S110  # its text and its frames may hold private values
         pass
@@ -79,7 +101,7 @@ def simulate(
     if dataset is not None and (n is not None or schema is not None):
         raise QueryError("simulate must get either a dataset or n= and schema=, got both")
     facts = dataset.schema if dataset is not None else _sized(schema or model.implied_schema(), n)
-    query = model.query(facts)
+    query = query_of(model, mechanism, facts)
     if dataset is None and n is None and query.sizes.lowest == query.sizes.highest and facts.n is None:
         raise QueryError("simulate without a dataset must get n=, the number of rows, got nothing")
     guarantee = mechanism.guarantee(query)
@@ -111,7 +133,7 @@ def _sized(schema: Schema | None, n: int | None) -> Schema:
     return schema
 
 
-def _draw(model: Model, query: Statistics, n: int | None, rng: np.random.Generator) -> tuple[dict[str, Any], Dataset]:
+def _draw(model: Model, query: Query, n: int | None, rng: np.random.Generator) -> tuple[dict[str, Any], Dataset]:
     """Parameters and the rows that are used: those that a rule excludes add nothing and are left out."""
     sizes = query.sizes
     whole = sizes.whole if isinstance(sizes, ShareSizes) else sizes
@@ -122,9 +144,7 @@ def _draw(model: Model, query: Statistics, n: int | None, rng: np.random.Generat
     return truth, Dataset("simulation", query.schema, CodedRows(columns, persons))
 
 
-def _rows(
-    model: Model, query: Statistics, used: int, rng: np.random.Generator
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _rows(model: Model, query: Query, used: int, rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any]]:
     """One table; with groups, of shares uniform on the simplex, each with parameters of its own."""
     if query.by is None:
         return model.simulate(query.schema, used, rng)

@@ -4,20 +4,31 @@ Everything is simulated from the prior and the schema, which are public: no data
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.accounting.gibbs_law import GibbsLaw
 from discreet.errors import QueryError
-from discreet.families import Dirichlet
 from discreet.guarantee import Budget, Guarantee
-from discreet.mechanisms import ConcentratedSample, DiffusedSample, DirectSample, Mechanism, NoisyStatistics
+from discreet.losses import Loss
+from discreet.mechanisms import (
+    ConcentratedSample,
+    DiffusedSample,
+    DirectSample,
+    GibbsPosterior,
+    Mechanism,
+    NoisyStatistics,
+)
 from discreet.models import Model
-from discreet.pipeline import check_types, simulate
+from discreet.pipeline import check_types, query_of
+from discreet.public_records import PublicRecords, public_records
+from discreet.query import Statistics
 from discreet.recipe import spelled
 from discreet.schema import Binary, Categorical, Column, Schema
+from discreet.simulated_runs import Runs, simulated_runs
 
 __all__ = ["Candidate", "Comparison", "Plan", "compare", "plan"]
 
@@ -39,6 +50,8 @@ class Plan:
     error: dict[str, float]
     runs: int
     complete: dict[str, str]
+    public: PublicRecords | None = None
+    law: GibbsLaw | None = None
 
     def __str__(self) -> str:
         return "\n".join(f"{head:<12}{text}" for head, text in self.lines())
@@ -52,6 +65,8 @@ class Plan:
         found += [
             ("noise", f"standard deviation {scale:.4g} on {', '.join(names)}") for scale, names in by_scale.items()
         ]
+        if self.law is not None:
+            found.append(("law", _law_in_words(self.law)))
         if self.width is None or self.coverage is None:
             found.append(("width", "no interval: what is released is a draw of a tempered posterior"))
         else:
@@ -64,11 +79,13 @@ class Plan:
             found.append(
                 ("complete", f"{name} is declared complete: a cell that is missing or no level counts as {level}")
             )
-        return found
+        return found + (self.public.lines() if self.public is not None else [])
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {**vars(self), "guarantee": self.guarantee.to_json()}
+        public = None if self.public is None else self.public.to_json()
+        law = None if self.law is None else vars(self.law)
+        return {**vars(self), "guarantee": self.guarantee.to_json(), "public": public, "law": law}
 
 
 @dataclass(frozen=True)
@@ -120,21 +137,16 @@ class Comparison:
         }
 
 
-@dataclass(frozen=True)
-class _Runs:
-    """Per run and parameter: squared error, width and hit, averaged over coordinates; and the truths' spread."""
+def plan(model: Model, mechanism: Mechanism, *, schema: Schema, runs: int = 200, target: Budget | None = None) -> Plan:
+    """What to expect of a release, from public facts alone: no data, no ledger, nothing spent.
 
-    errors: dict[str, Array]
-    widths: dict[str, Array]
-    hits: Array
-    spread: dict[str, float]
-
-
-def plan(model: Model, mechanism: Mechanism, *, schema: Schema, runs: int = 200) -> Plan:
-    """What to expect of a release, from public facts alone: no data, no ledger, nothing spent."""
+    With `target`, for direct, diffused and concentrated draws: also how many public records in the prior would make
+    the draw meet it, and what the draw costs when some of the table's own records are made public.
+    """
     check_types("plan", model, mechanism)
     _check_schema("plan", schema)
-    return _plan(model, mechanism, schema, _simulated(model, mechanism, schema, runs))
+    public = None if target is None else public_records(model, mechanism, schema, target)
+    return replace(_plan(model, mechanism, schema, simulated_runs(model, mechanism, schema, runs)), public=public)
 
 
 def compare(
@@ -148,33 +160,42 @@ def compare(
 ) -> Comparison:
     """Rank mechanisms on the same simulated tables: by the width of 90% intervals where all have them, else by error.
 
-    Without `mechanisms`, those that the budget alone determines are compared, and those in `also`. One that spends
-    more than the budget, or does not fit the model, is listed as refused. Differences within two Monte Carlo errors are
-    ties.
+    Without `mechanisms`, those that the budget alone determines are compared, and those in `also`: a
+    `PosteriorSample`, which needs a declared parameter space, is compared only where it is given there. One that
+    spends more than the budget, or does not fit the model, is listed as refused. Differences within two Monte Carlo
+    errors are ties.
     """
     if not isinstance(budget, Budget):
         raise QueryError(f"compare budget must be a Budget, got {budget!r}")
     _check_schema("compare", schema)
-    made: list[tuple[Mechanism, Plan, _Runs]] = []
+    made: list[tuple[Mechanism, Plan, Runs]] = []
     refused: dict[str, str] = {}
-    for mechanism in dict.fromkeys((*(_within(budget) if mechanisms is None else mechanisms), *also)):
+    fitting = _within(budget, isinstance(model.query(schema), Loss)) if mechanisms is None else mechanisms
+    for mechanism in dict.fromkeys((*fitting, *also)):
         check_types("compare", model, mechanism)
         try:
-            spent = mechanism.guarantee(model.query(schema)).epsilon(budget.delta or 0.0)
+            spent = mechanism.guarantee(query_of(model, mechanism, schema)).epsilon(budget.delta or 0.0)
             if spent > budget.epsilon * (1 + 1e-9):
                 refused[spelled(mechanism)] = f"would spend epsilon = {spent:.4g} of {budget.epsilon:g}"
                 continue
         except QueryError as problem:
             refused[spelled(mechanism)] = str(problem)
             continue
-        found = _simulated(model, mechanism, schema, runs)
+        found = simulated_runs(model, mechanism, schema, runs)
         made.append((mechanism, _plan(model, mechanism, schema, found), found))
     if not made:
         raise QueryError(f"compare must have a mechanism that fits the model and the budget, got {refused}")
     return Comparison(_ranked(made), refused)
 
 
-def _within(budget: Budget) -> list[Mechanism]:
+def _within(budget: Budget, loss: bool) -> list[Mechanism]:
+    if loss and budget.delta:
+        return [
+            GibbsPosterior(budget.epsilon, budget.delta),
+            GibbsPosterior(budget.epsilon, budget.delta, steps="short"),
+        ]
+    if loss:
+        return [GibbsPosterior(budget.epsilon, sampler="exact")]
     laplace = NoisyStatistics(epsilon=budget.epsilon)
     if not budget.delta:
         return [laplace]
@@ -188,7 +209,7 @@ def _within(budget: Budget) -> list[Mechanism]:
     ]
 
 
-def _ranked(made: list[tuple[Mechanism, Plan, _Runs]]) -> tuple[Candidate, ...]:
+def _ranked(made: list[tuple[Mechanism, Plan, Runs]]) -> tuple[Candidate, ...]:
     """Best first, by the mean over parameters of log width (log root mean square error, if some have no interval)."""
     by_width = all(runs.widths for _, _, runs in made)
     scores = [_log_scores(runs.widths if by_width else runs.errors) * (1.0 if by_width else 0.5) for _, _, runs in made]
@@ -210,36 +231,11 @@ def _log_scores(values: dict[str, Array]) -> Array:
     return np.asarray(np.mean([np.log(np.maximum(array, 1e-300)) for array in values.values()], axis=0))
 
 
-def _simulated(model: Model, mechanism: Mechanism, schema: Schema, runs: int) -> _Runs:
+def _plan(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> Plan:
     query = model.query(schema)
-    n = query.largest_total if query.total is not None else None
-    has_intervals = _has_intervals(model, mechanism, schema)
-    errors: dict[str, list[float]] = {}
-    widths: dict[str, list[float]] = {}
-    truths: dict[str, list[Array]] = {}
-    hits = []
-    for run in simulate(model, None, mechanism, runs=runs, seed=0, n=n, schema=schema):
-        posterior = run.posterior()
-        truth = {name: np.asarray(value, dtype=float) for name, value in (run.truth or {}).items()}
-        means = _by_name(posterior.mean(), truth, query.groups)  # of draws, the average of what was drawn
-        bounds = _by_name(posterior.interval(0.9), truth, query.groups) if has_intervals else {}
-        inside = []
-        for name, value in truth.items():
-            truths.setdefault(name, []).append(value)
-            errors.setdefault(name, []).append(float(np.mean((means[name] - value) ** 2)))
-            if has_intervals:
-                lower, upper = np.moveaxis(bounds[name], 1, 0) if query.groups else bounds[name]
-                widths.setdefault(name, []).append(float(np.mean(upper - lower)))
-                inside.append(np.mean((lower <= value) & (value <= upper)))
-        if inside:
-            hits.append(float(np.mean(inside)))
-    spread = {name: float(np.sqrt(np.mean(np.var(values, axis=0)))) for name, values in truths.items()}
-    return _Runs(_arrays(errors), _arrays(widths), np.array(hits), spread)
-
-
-def _plan(model: Model, mechanism: Mechanism, schema: Schema, runs: _Runs) -> Plan:
-    query = model.query(schema)
-    laws = mechanism.laws(query) if isinstance(mechanism, NoisyStatistics) else {}
+    laws = {}
+    if isinstance(mechanism, NoisyStatistics) and isinstance(query, Statistics):
+        laws = mechanism.laws(query)
     size = next(iter(runs.errors.values())).size
     return Plan(
         guarantee=mechanism.guarantee(query),
@@ -250,28 +246,13 @@ def _plan(model: Model, mechanism: Mechanism, schema: Schema, runs: _Runs) -> Pl
         error={name: float(np.sqrt(values.mean())) for name, values in runs.errors.items()},
         runs=size,
         complete=_complete(schema.only(query.columns)),
+        law=mechanism.law(query) if isinstance(mechanism, GibbsPosterior) and isinstance(query, Loss) else None,
     )
 
 
-def _by_name(answer: Any, truth: dict[str, Array], groups: tuple[str, ...]) -> dict[str, Array]:
-    """Answers of one-parameter posteriors are bare, of others by name; those of groups are stacked first."""
-    if groups:
-        parts = [_by_name(answer[level], truth, ()) for level in groups]
-        return {name: np.array([part[name] for part in parts]) for name in truth}
-    named = answer if isinstance(answer, dict) else {next(iter(truth)): answer}
-    return {name: np.asarray(named[name], dtype=float) for name in truth}
-
-
-def _has_intervals(model: Model, mechanism: Mechanism, schema: Schema) -> bool:
-    """Noisy statistics always lead to intervals; draws only where their law given the parameter is known."""
-    if isinstance(mechanism, NoisyStatistics):
-        return True
-    family = model.query(schema).family
-    return isinstance(family, Dirichlet) and family.coordinate is not None and model.query(schema).total is not None
-
-
-def _arrays(values: dict[str, list[float]]) -> dict[str, Array]:
-    return {name: np.array(numbers) for name, numbers in values.items()}
+def _law_in_words(law: GibbsLaw) -> str:
+    steps = f", {law.steps} Langevin steps of size {law.step:.4g}" if law.steps else ""
+    return f"inverse temperature {law.beta:.4g}, prior precision {law.precision:.4g}{steps}"
 
 
 def _named(values: dict[str, float]) -> str:

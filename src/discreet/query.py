@@ -20,7 +20,7 @@ from math import prod
 
 from discreet.axes import Axis
 from discreet.errors import QueryError
-from discreet.families import Family
+from discreet.families import DirichletTables, Family
 from discreet.schema import Binary, Categorical, Person, Schema
 from discreet.sizes import KnownSize, NormalSizes, ShareSizes, Sizes, UniformSizes
 
@@ -159,7 +159,7 @@ def levels_of(schema: Schema, column: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Statistics released together, and the conjugate family they feed when there is a single one.
+    """Statistics released together, and the conjugate family they feed where there is one.
 
     `columns` are all the columns whose bad cells exclude a row from *every* statistic of the query, so that all of them
     are about the same rows. `joint` is a proved bound on the move of a row that is better than the sum over the
@@ -168,7 +168,7 @@ class Statistics:
 
     schema: Schema
     statistics: tuple[Statistic, ...]
-    family: Family | None = None
+    family: Family | DirichletTables | None = None
     joint: RowMove | None = None
     by: str | None = None
 

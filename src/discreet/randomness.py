@@ -1,11 +1,13 @@
 """Where privacy noise comes from, and its seeded twin for tests.
 
-`SystemNoise` is what every release uses: integer noise from OpenDP's exact discrete Laplace and discrete Gaussian, and,
-for continuous draws, a ChaCha generator keyed with 256 bits from the operating system. This is the only module that
-imports OpenDP. `SeededNoise` draws the same laws from a seed; what it touches is never private.
+`SystemNoise` is what every release uses: integer noise from OpenDP's exact discrete Laplace and discrete Gaussian,
+whole numbers below a bound straight from the operating system, and, for continuous draws, a ChaCha generator keyed with
+256 bits from there. This is the only module that imports OpenDP. `SeededNoise` draws the same laws from a seed; what it
+touches is never private.
 """
 
 import os
+import secrets
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -23,6 +25,9 @@ class NoiseSource(Protocol):
 
     def integers(self, law: IntegerLaw, size: int) -> list[int]:
         """`size` independent draws of integer noise, as one vector."""
+
+    def below(self, bound: int) -> int:
+        """A uniform whole number from 0 to bound - 1, of any size, exactly."""
 
     def generator(self) -> np.random.Generator:
         """A generator for continuous draws, fresh at every call."""
@@ -43,6 +48,10 @@ class SystemNoise:
         else:
             measurement = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=law.sigma)
         return [int(draw) for draw in measurement([0] * size)]
+
+    def below(self, bound: int) -> int:
+        """Random bits of the operating system, drawn again while they are not below the bound."""
+        return secrets.randbelow(bound)
 
     def generator(self) -> np.random.Generator:
         """ChaCha with 20 rounds; the key is given, since the library's own default may fall back to the clock."""
@@ -74,6 +83,14 @@ class SeededNoise:
             keep = proposal[np.log1p(-self._rng.random(proposal.size)) < log_accept]
             accepted.extend(int(draw) for draw in keep)
         return accepted[:size]
+
+    def below(self, bound: int) -> int:
+        """Random bits of the seeded stream, drawn again while they are not below the bound."""
+        bits = bound.bit_length()
+        while True:
+            drawn = int.from_bytes(self._rng.bytes(bits // 8 + 1), "little") >> (8 - bits % 8)
+            if drawn < bound:
+                return drawn
 
     def generator(self) -> np.random.Generator:
         """The seeded stream itself."""

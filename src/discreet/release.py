@@ -17,11 +17,12 @@ import numpy as np
 
 from discreet import guarantee as guarantees
 from discreet.errors import DiscreetError, QueryError, ReleaseError
-from discreet.families import Dirichlet
+from discreet.families import Dirichlet, DirichletTables
 from discreet.guarantee import Guarantee
-from discreet.mechanisms import MECHANISMS, ConjugateSample, NoisyStatistics, PosteriorSample
+from discreet.losses import Loss, Query
+from discreet.mechanisms import MECHANISMS, ConjugateSample, GibbsPosterior, NoisyStatistics, PosteriorSample
 from discreet.models import MODELS, Model, Poolable
-from discreet.posterior import Draws, GroupedPosterior, Posterior, beta_given_draws, pooled_posterior
+from discreet.posterior import CoefficientDraws, Draws, GroupedPosterior, Posterior, beta_given_draws, pooled_posterior
 from discreet.query import Statistics
 from discreet.recipe import build, describe
 from discreet.schema import Schema
@@ -67,7 +68,7 @@ class Release:
         return build("Release.mechanism", MECHANISMS, self.recipe["mechanism"], ReleaseError)
 
     @property
-    def query(self) -> Statistics:
+    def query(self) -> Query:
         """What was asked of the rows."""
         return self.model.query(Schema.from_json(self.recipe["schema"]))
 
@@ -78,22 +79,30 @@ class Release:
         prior: Any = None,
         pooling: Literal["partial"] | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> Posterior:
+    ) -> Posterior | CoefficientDraws:
         """The posterior this release leads to: free post-processing, as often as wanted.
 
         `"noise-aware"` conditions on the noise and covers what it says; `"plug-in"` is the papers' naive one. `prior`
         re-reads noisy statistics with another public prior. A release with groups has a posterior for each of them;
         with `pooling="partial"` their parameters come from one population, and groups learn from each other. A release
-        of draws has one posterior, `Draws`. `progress` is called with the number of states that chains have made since
+        of draws has one posterior, `Draws`, or `CoefficientDraws` for a model with a loss. `progress` is called with the number of states that chains have made since
         the last call; exact posteriors have no chains and never call it.
         """
         if kind not in ("noise-aware", "plug-in"):
             raise QueryError(f'Release.posterior kind must be "noise-aware" or "plug-in", got {kind!r}')
         model, mechanism, query = self.model, self.mechanism, self.query
-        if isinstance(mechanism, PosteriorSample | ConjugateSample):
+        if isinstance(mechanism, PosteriorSample | ConjugateSample | GibbsPosterior):
             if prior is not None or kind == "plug-in" or pooling is not None:
                 raise QueryError("Release.posterior of released draws must keep their own prior and kind, got another")
+            if isinstance(mechanism, GibbsPosterior):
+                assert isinstance(query, Loss)
+                law, stationary = mechanism.law(query), mechanism.steps == "stationary"
+                return CoefficientDraws(
+                    self.value, query, law.beta, law.precision, stationary or law.steps == 0, mechanism.note(query)
+                )
+            assert isinstance(query, Statistics)
             return self._draws(mechanism, query)
+        assert isinstance(query, Statistics)
         if pooling is not None and (pooling != "partial" or not query.groups or kind == "plug-in"):
             raise QueryError(
                 'Release.posterior pooling must be "partial", of a noise-aware release with by=, '
@@ -102,6 +111,7 @@ class Release:
         if prior is not None:
             model = replace(model, prior=prior)  # type: ignore[type-var]  # models are dataclasses
             query = model.query(query.schema)
+            assert isinstance(query, Statistics)
         if query.by is None:
             return self._one(model, query, self.value, kind, progress)
         values = {level: {name: array[g] for name, array in self.value.items()} for g, level in enumerate(query.groups)}
@@ -119,12 +129,17 @@ class Release:
     def _draws(self, mechanism: PosteriorSample | ConjugateSample, query: Statistics) -> Draws:
         """The draws, and for one probability what their law says of it."""
         family, note = query.family, mechanism.note(query)
+        if isinstance(family, DirichletTables):
+            counted = {statistic.name: statistic for statistic in query.statistics}
+            levels = {t.parameter: counted[t.statistic].levels[len(t.shape) - 1] for t in family.tables}
+            return Draws(self.value, levels, note)
         if not isinstance(family, Dirichlet):
             return Draws(self.value, {}, note)
         if family.coordinate is None or query.total is None:
             return Draws(self.value, {} if family.coordinate is not None else {family.parameter: query.levels}, note)
         draws, (b, a) = self.value[family.parameter], family.prior
-        given = beta_given_draws(draws, query.total, (a, b), *mechanism.beta_laws(query))
+        counts = np.arange(query.total + 1)
+        given = beta_given_draws(query.total, (a, b), mechanism.log_law(query, draws, counts))
         return Draws(self.value, {}, note, given)
 
     def _one(

@@ -121,7 +121,7 @@ def test_an_unexpected_error_tells_its_type_and_place_only(
 ) -> None:
     study()
 
-    def broken(*_: object) -> Release:
+    def broken(*_: object, **__: object) -> Release:
         raise ValueError("row 4217 holds secret-4217")
 
     monkeypatch.setattr(pipeline, "release", broken)
@@ -141,7 +141,7 @@ def test_a_panic_of_a_compiled_library_is_an_error_like_any_other(
     class PanicException(BaseException):
         pass
 
-    def broken(*_: object) -> Release:
+    def broken(*_: object, **__: object) -> Release:
         raise PanicException("secret-4217")
 
     monkeypatch.setattr(pipeline, "release", broken)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.integrate import quad
+from scipy.special import betaincc, betaln, expit
 
 import discreet as dc
 from discreet.accounting import gamma_divergences
@@ -76,14 +77,67 @@ def test_the_dirichlet_supremum_is_that_of_all_neighbours() -> None:
         assert DirectSample().guarantee(query).renyi(1.5) == pytest.approx(worst, rel=1e-9)
 
 
-def test_a_thousand_levels_calibrate() -> None:
+@pytest.mark.parametrize("kind", [DiffusedSample, ConcentratedSample])
+@pytest.mark.parametrize("target", [{"order": 15.0}, {"delta": 1e-6}, {"delta": 1e-6, "draws": 3}])
+def test_a_thousand_levels_calibrate_to_the_safe_end(kind, target: dict[str, float]) -> None:
     schema = dc.Schema({"w": dc.Categorical(range(1000))}, n=1000)
-    query = dc.DirichletCategorical("w", prior=3.0).query(schema)
-    sampler = DiffusedSample(epsilon=1, delta=1e-6)
-    assert sampler.guarantee(query).delta(1.0) <= 1e-6
-    (r, _), slightly = sampler.fractions(query), 1.001
-    looser = dc.RenyiDP("dirichlet", {"prior": (3.0,) * 1000, "n": 1000, "scale": r * slightly})
-    assert looser.delta(1.0) > 1e-6
+    prior = tuple(3.0 + 0.01 * i for i in range(1000))
+    query = dc.DirichletCategorical("w", prior=prior).query(schema)
+    sampler = kind(epsilon=1.0, **target)
+
+    def cost(guarantee) -> float:
+        return guarantee.renyi(15.0) if "order" in target else guarantee.epsilon(1e-6)
+
+    assert 1 - 1e-8 < cost(sampler.guarantee(query)) <= 1.0
+    r, m = sampler.fractions(query)
+    looser = {"scale": r * 1.001} if m == 1 else {"shrink": m * 1.001}
+    one = dc.RenyiDP("dirichlet", {"prior": prior, "n": 1000, **looser})
+    assert cost(dc.Repeated(one, int(target.get("draws", 1)))) > 1.0
+
+
+@pytest.mark.parametrize("prior", [(6.0, 12.0), (1.0, 1.0)])
+@pytest.mark.parametrize(("r", "m"), [(1.0, 1.0), (0.3, 1.0), (1.0, 0.3)])
+def test_beta_certificates_are_those_of_all_neighbouring_tables(prior, r: float, m: float) -> None:
+    """n = 100: every count and both orders, at several Rényi orders and on the profile by another formula."""
+    k = np.arange(101)
+    ones, zeros = prior[0] / m + r * k, prior[1] / m + r * (100 - k)
+    exact = dc.ConjugateProfile("dirichlet", {"prior": prior[::-1], "n": 100, "scale": r, "shrink": m})
+    laws = list(zip(ones, zeros, strict=True))
+    pairs = [pair for one, two in itertools.pairwise(laws) for pair in ((one, two), (two, one))]
+    for order in (1.1, 1.9, 4.0):
+        worst = max(dirichlet_divergence(p, q, order) for p, q in pairs)
+        assert exact.renyi(order) == pytest.approx(worst, rel=1e-12)
+    for epsilon in (0.05, 0.5, 2.0):
+        more = hockey_sticks(ones[1:], zeros[1:], ones[:-1], zeros[:-1], epsilon)
+        fewer = hockey_sticks(zeros[:-1], ones[:-1], zeros[1:], ones[1:], epsilon)  # the same with the names exchanged
+        assert exact.delta(epsilon) == pytest.approx(max(more.max(), fewer.max()), rel=1e-7)
+
+
+def hockey_sticks(a1, b1, a2, b2, epsilon: float) -> np.ndarray:
+    """P(A) - e^epsilon Q(A) on A = {log p - log q > epsilon} = {x above a point}, for a1 > a2: by survival functions."""
+    logit = (epsilon + betaln(a1, b1) - betaln(a2, b2)) / (a1 - a2)
+    return betaincc(a1, b1, expit(logit)) - np.exp(epsilon) * betaincc(a2, b2, expit(logit))
+
+
+def all_extreme_pairs(prior: np.ndarray, n: int, r: float, order: float) -> float:
+    """P = prior + r (n-1) e_l + r e_i, Q = prior + r (n-1) e_l + r e_j for all (i, j, l)."""
+    eye, levels = r * np.eye(len(prior)), range(len(prior))
+    return max(
+        dirichlet_divergence(prior + (n - 1) * eye[k] + eye[i], prior + (n - 1) * eye[k] + eye[j], order)
+        for k in levels
+        for i, j in itertools.permutations(levels, 2)
+    )
+
+
+def test_two_smallest_entries_stand_for_all_triples_also_in_calibration() -> None:
+    """Six levels in random order: the certificate of r equals the search over all triples, which r just meets."""
+    prior = np.random.default_rng(12).permutation([0.9, 1.4, 2.0, 3.5, 7.0, 20.0])
+    schema = dc.Schema({"w": dc.Categorical(range(6))}, n=40)
+    query = dc.DirichletCategorical("w", prior=tuple(prior)).query(schema)
+    sampler = DiffusedSample(epsilon=0.5, order=4)
+    r, _ = sampler.fractions(query)
+    assert sampler.guarantee(query).renyi(4) == pytest.approx(all_extreme_pairs(prior, 40, r, 4), rel=1e-11)
+    assert all_extreme_pairs(prior, 40, r, 4) == pytest.approx(0.5, rel=1e-9)
 
 
 def renyi_by_quadrature(p, q, order: float) -> float:

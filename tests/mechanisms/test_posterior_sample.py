@@ -64,6 +64,36 @@ def test_the_exact_pure_level_of_the_notes() -> None:
     assert worst_pure_level(400, temperature, 0.2) <= 1.0
 
 
+def test_the_law_of_a_draw_has_the_same_exact_level() -> None:
+    """The same brute force through `log_law`; with a likelihood that counts twice it is above epsilon."""
+    mechanism, query = dc.PosteriorSample(epsilon=1.0, truncation=0.2), BERNOULLI.query(bernoulli(20))
+    ends = [mechanism.log_law(query, [p], np.arange(21)) for p in (0.2, 0.8)]
+    assert np.abs(np.diff(ends)).max() == pytest.approx(0.828490097086, rel=1e-9)
+    assert np.ptp(np.diff(ends), axis=0).max() == pytest.approx(1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("tempering", "a", "b", "mean", "variance"),
+    [
+        ("joint", 3.164042561, 6.049432643, 0.3867632434, 0.01548101188),
+        ("natural", 2.524716322, 5.410106403, 0.3797000144, 0.01593153861),
+        ("likelihood", 1 + 6 / 2.77258872224, 1 + 14 / 2.77258872224, 0.3867632434, 0.01548101188),
+    ],
+)
+def test_temperings_of_the_notes(tempering: str, a: float, b: float, mean: float, variance: float) -> None:
+    """F-FIG1: a uniform prior is the same whether it is tempered in the probability or not at all."""
+    mechanism = dc.PosteriorSample(epsilon=1.0, truncation=0.2, tempering=tempering)  # type: ignore[arg-type]
+    query = BERNOULLI.query(bernoulli(20))
+    inside = beta.cdf(0.8, a, b) - beta.cdf(0.2, a, b)
+
+    def density(p: float) -> float:
+        return math.exp(float(mechanism.log_law(query, [p], 6)))
+
+    assert density(0.35) == pytest.approx(beta.pdf(0.35, a, b) / inside, rel=1e-8)
+    first, second = (quad(lambda p, power=power: p**power * density(p), 0.2, 0.8)[0] for power in (1, 2))
+    assert (first, second - first**2) == (pytest.approx(mean, rel=1e-8), pytest.approx(variance, rel=1e-7))
+
+
 def test_a_halved_temperature_would_be_caught() -> None:
     temperature = dc.PosteriorSample(epsilon=1.0, truncation=0.2).temperature(BERNOULLI.query(bernoulli(20)))
     assert worst_pure_level(20, temperature / 2, 0.2) > 1.0
@@ -155,8 +185,9 @@ def test_concentrated_posteriors_give_finite_draws(counts: list[int]) -> None:
 
 def test_what_cannot_be_answered_is_refused() -> None:
     schema = dc.Schema({"x": dc.Binary(), "y": dc.Binary(), "w": dc.Categorical("abcdef"[i] for i in range(6))}, n=5)
-    with pytest.raises(dc.QueryError, match="one Dirichlet or Beta parameter"):
-        dc.PosteriorSample(epsilon=1.0, truncation=0.1).guarantee(dc.NaiveBayes("x", ("y",)).query(schema))
+    numbers = dc.Schema({"x": dc.Bounded(0, 1)}, n=5)
+    with pytest.raises(dc.QueryError, match="a model of probabilities, or a mean or rate"):
+        dc.PosteriorSample(epsilon=1.0, truncation=0.1).guarantee(dc.Normal("x").query(numbers))
     with pytest.raises(dc.QueryError, match=r"truncation must be below 1/6"):
         dc.PosteriorSample(epsilon=1.0, truncation=0.2).guarantee(dc.DirichletCategorical("w").query(schema))
     removed = dc.Schema({"x": dc.Binary()}, relation="add-remove", n_max=5)

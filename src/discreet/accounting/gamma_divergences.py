@@ -29,9 +29,9 @@ def gamma_shape_renyi(
     if math.isinf(order):
         return math.inf
     step, a = scale * width, max(order, SMALLEST_ORDER)
-    bases = (shape / shrink, shape / shrink + scale * width * (n - 1))
-    found = [float(entry_divergence(p, d, a)) for base in bases for p, d in ((base + step, step), (base, -step))]
-    return max(*found, 0.0)
+    least, most = shape / shrink, shape / shrink + step * (n - 1)
+    found = entry_divergence([least + step, least, most + step, most], [step, -step, step, -step], a)
+    return max(float(found.max()), 0.0)
 
 
 def gamma_rate_renyi(

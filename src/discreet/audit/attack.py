@@ -1,6 +1,7 @@
 """`dc.audit`: attack a mechanism on the worst neighbours found and report what privacy loss is certain."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,18 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.bounds import Audit, threshold_audit
+from discreet.audit.loss_attack import attack_loss
 from discreet.audit.moves import l1_length, squared_length
 from discreet.audit.neighbours import Pair, neighbouring_pairs, worst_pair
 from discreet.errors import QueryError
-from discreet.families import BoundedMean, Dirichlet, ExponentialRate, PoissonRate, SumFamily
-from discreet.mechanisms import Mechanism, NoisyStatistics
+from discreet.families import BoundedMean, Dirichlet, DirichletTables, ExponentialRate, PoissonRate, SumFamily
+from discreet.losses import Loss
+from discreet.mechanisms import GibbsPosterior, Mechanism, NoisyStatistics
 from discreet.models import Model
 from discreet.noise import DiscreteLaplace
+from discreet.pipeline import query_of
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource, SeededNoise, SystemNoise
 from discreet.schema import Person, Schema
 from discreet.sources import Dataset, Source
 from discreet.sources.dataset import IntegerArray
+from discreet.sources.design import Design
 
 __all__ = ["attack_pair", "audit"]
 
@@ -48,6 +53,10 @@ class Remembered:
         self._answers.append((query, self.source.statistics(query)))
         return self._answers[-1][1]
 
+    def design(self, query: Loss) -> AbstractContextManager[Design]:
+        """The rows of the source itself."""
+        return self.source.design(query)
+
 
 def audit(
     model: Model,
@@ -61,15 +70,19 @@ def audit(
 ) -> Audit:
     """An empirical lower bound on epsilon over the worst neighbour pair found.
 
-    For noisy statistics the pair is the one that their noise hides least; for draws, pilot runs pick it. The
-    log-likelihood ratio of the two tables is the test statistic, the best there is. Without a seed the real noise
+    For noisy statistics the pair is the one that their noise hides least; for draws, pilot runs pick it; for a loss,
+    the one that moves coefficients furthest. The log-likelihood ratio of the two tables is the test statistic, the best
+    there is, or for a loss its linear part. Without a seed the real noise
     source is used, so the audit tests what ships. The tables are made up: nothing private is involved.
     """
     if not isinstance(runs, int) or isinstance(runs, bool) or runs < 100:
         raise QueryError(f"audit runs must be a whole number from 100, got {runs!r}")
-    query = model.query(schema)
+    query = query_of(model, mechanism, schema)
     mechanism.guarantee(query)  # refuses what could not be released either
     noise: NoiseSource = SystemNoise() if seed is None else SeededNoise(seed)
+    if isinstance(query, Loss):
+        assert isinstance(mechanism, GibbsPosterior)  # query_of sees to it
+        return attack_loss(mechanism, query, noise=noise, runs=runs, delta=delta, confidence=confidence)
     pairs = _suspects(query)
 
     def pilot(pair: Pair) -> float:
@@ -132,10 +145,13 @@ def _noise_score(mechanism: NoisyStatistics, pair: Pair) -> Score:
 
 def _draw_score(pair: Pair) -> Score:
     """The log-likelihood ratio of the pair for draws of a parameter, up to constants and a positive factor."""
-    family, (table,) = pair.query.family, pair.query.statistics
+    family = pair.query.family
     assert family is not None
+    if isinstance(family, DirichletTables):
+        return _table_score(pair, family)
     if not isinstance(family, Dirichlet):
         return _sum_score(pair, family)
+    (table,) = pair.query.statistics
     assert isinstance(table, Counts)
     full = replace(pair.query, statistics=(replace(table, cell=None),))
     here, there = (side.source.statistics(full)[table.name] for side in (pair.dataset, pair.neighbour))
@@ -145,6 +161,26 @@ def _draw_score(pair: Pair) -> Score:
         if family.coordinate is not None:
             theta = np.stack([1 - theta, theta], axis=-1)
         return np.asarray((np.log(np.clip(theta, 1e-300, None)) @ (here - there)).sum(axis=1))
+
+    return score
+
+
+def _table_score(pair: Pair, family: DirichletTables) -> Score:
+    """The same for several tables of probabilities: their log-ratios add."""
+    moves = {
+        table.parameter: np.ravel(
+            np.asarray(pair.exact[table.statistic] - pair.other[table.statistic]).reshape(*table.shape, -1).sum(axis=-1)
+        )
+        for table in family.tables
+    }
+
+    def score(values: Values) -> NDArray[np.float64]:
+        ratios = np.zeros(len(values))
+        for name, move in moves.items():
+            theta = np.array([np.asarray(value[name], dtype=float) for value in values])
+            cells = theta.reshape(len(values), -1, move.size)  # draws of one release are independent
+            ratios += (np.log(np.clip(cells, 1e-300, None)) @ move).sum(axis=1)
+        return np.asarray(ratios)
 
     return score
 

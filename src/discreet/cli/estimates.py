@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import QueryError
 
 if TYPE_CHECKING:
-    from discreet.posterior import Posterior
-    from discreet.query import Statistics
+    from discreet.losses import Query
+    from discreet.posterior import CoefficientDraws, Posterior
 
 __all__ = ["Estimate", "estimates", "labels"]
 
@@ -35,7 +35,7 @@ class Estimate:
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
-def estimates(query: "Statistics", posterior: "Posterior", level: float) -> list[Estimate]:
+def estimates(query: "Query", posterior: "Posterior | CoefficientDraws", level: float) -> list[Estimate]:
     """Mean and interval of every parameter, in the order of the declared levels."""
     names, means = labels(query) or [*posterior.summary()], _flat(posterior.mean())
     names = names[: len(means)]  # a summary may say more than the parameters, e.g. of the population of groups
@@ -47,7 +47,7 @@ def estimates(query: "Statistics", posterior: "Posterior", level: float) -> list
     return [Estimate(*row) for row in zip(names, means, lows, highs, strict=True)]
 
 
-def labels(query: "Statistics") -> list[str]:
+def labels(query: "Query") -> list[str]:
     """What every parameter is the probability of; nothing where parameters are not all such probabilities."""
     from discreet.families import Dirichlet
     from discreet.query import Counts

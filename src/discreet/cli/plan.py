@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import terminal
-from discreet.errors import SchemaError
+from discreet.errors import QueryError, SchemaError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.guarantee import Budget
     from discreet.schema import Schema
+    from discreet.study import Request
 
 __all__ = ["plan", "sized"]
 
@@ -19,16 +23,22 @@ def plan(
     n: Annotated[int | None, typer.Option(help="Number of units, where the study leaves it to be counted.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="Simulated data sets per release.")] = 200,
     only: Annotated[str | None, typer.Option(metavar="NAME", help="Plan only this release.")] = None,
+    target_epsilon: Annotated[
+        float | None, typer.Option(help="Say how many public records would make draws meet this epsilon.")
+    ] = None,
+    target_delta: Annotated[float | None, typer.Option(help="The delta at which that epsilon is meant.")] = None,
     as_json: terminal.AsJson = False,
 ) -> None:
     """Show what releases would give.
 
-    Guarantee, noise, and the expected width and coverage of intervals: no data is read and nothing is spent.
+    Guarantee, noise, and the expected width and coverage of intervals: no data is read and nothing is spent. With a
+    target, also what public records would be worth for every direct, diffused or concentrated draw of the study.
 
     \b
     Example:
       discreet plan study.toml
       discreet plan study.toml --only smoking --n 5000 --json
+      discreet plan study.toml --n 5000 --target-epsilon 1 --target-delta 1e-6
     """  # noqa: D301
     from discreet import planning
     from discreet.study import Study
@@ -38,13 +48,34 @@ def plan(
     schema = sized(loaded.schema, n)
     cells = sum(request.model.query(schema).cells for request in requests)
     shown = terminal.progress(requests, "planning", steps=runs * cells)
-    plans = [(request, planning.plan(request.model, request.mechanism, schema=schema, runs=runs)) for request in shown]
+    targets = _targets(requests, target_epsilon, target_delta)
+    plans = [
+        (made, planning.plan(made.model, made.mechanism, schema=schema, runs=runs, target=targets[made.name]))
+        for made in shown
+    ]
     if as_json:
         terminal.emit({"study": str(study), "releases": [{"name": r.name, **made.to_json()} for r, made in plans]})
         return
     screen = terminal.console()
     for request, made in plans:
         terminal.facts(screen, request.name, made.lines())
+
+
+def _targets(requests: "Sequence[Request]", epsilon: float | None, delta: float | None) -> "dict[str, Budget | None]":
+    """The target for every release that draws from a conjugate posterior; for all of them where there is no such one.
+
+    A target that no release can answer is then refused in the words of the plan.
+    """
+    from discreet.guarantee import Budget
+    from discreet.mechanisms import ConjugateSample
+
+    if epsilon is None and delta is None:
+        return {request.name: None for request in requests}
+    if epsilon is None or delta is None:
+        raise QueryError("plan must get --target-epsilon and --target-delta together, got one of them")
+    draws = {request.name for request in requests if isinstance(request.mechanism, ConjugateSample)}
+    target = Budget(epsilon, delta)
+    return {request.name: target if request.name in draws or not draws else None for request in requests}
 
 
 def sized(schema: "Schema", n: int | None) -> "Schema":

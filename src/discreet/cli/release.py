@@ -87,7 +87,8 @@ def _releases(study: "Study", requests: Sequence["Request"], ledger: "Ledger") -
         pass  # refuses a study that does not fit as a whole before its first release is paid
     for request in requests:
         before = {entry.id: entry.status for entry in ledger.entries()}
-        made = pipeline.release(request.model, dataset, request.mechanism, ledger)
+        progress = terminal.counter(request.name)
+        made = pipeline.release(request.model, dataset, request.mechanism, ledger, progress=progress)
         made.save(request.out)
         (entry,) = (entry for entry in ledger.entries() if entry.id == made.entry)
         status = before.get(made.entry)

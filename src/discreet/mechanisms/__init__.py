@@ -4,6 +4,7 @@ from typing import Any
 
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.conjugate_sample import ConcentratedSample, ConjugateSample, DiffusedSample, DirectSample
+from discreet.mechanisms.gibbs_posterior import GibbsPosterior
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.mechanisms.posterior_sample import PosteriorSample
 
@@ -13,6 +14,7 @@ __all__ = [
     "ConjugateSample",
     "DiffusedSample",
     "DirectSample",
+    "GibbsPosterior",
     "Mechanism",
     "NoisyStatistics",
     "PosteriorSample",
@@ -22,6 +24,7 @@ MECHANISMS: dict[str, type[Any]] = {
     "ConcentratedSample": ConcentratedSample,
     "DiffusedSample": DiffusedSample,
     "DirectSample": DirectSample,
+    "GibbsPosterior": GibbsPosterior,
     "NoisyStatistics": NoisyStatistics,
     "PosteriorSample": PosteriorSample,
 }

@@ -6,7 +6,6 @@ import numpy as np
 
 from discreet.errors import GuaranteeError
 from discreet.guarantee import Guarantee
-from discreet.query import Statistics
 from discreet.randomness import NoiseSource
 from discreet.sources import Dataset
 
@@ -20,13 +19,13 @@ class Mechanism(Protocol):
     def label(self) -> str:
         """Default ""; another label is another, paid, release."""
 
-    def guarantee(self, query: Statistics) -> Guarantee:
+    def guarantee(self, query: Any) -> Guarantee:
         """What `apply` will satisfy, before any row is read."""
 
-    def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
+    def shapes(self, query: Any) -> dict[str, tuple[int, ...]]:
         """Names and shapes of what leaves: public, the same for every table."""
 
-    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
+    def apply(self, noise: NoiseSource, query: Any, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
         """The released arrays by name. The only code that touches rows, through `dataset.source`."""
 
 

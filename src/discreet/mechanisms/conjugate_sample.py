@@ -11,17 +11,20 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.accounting.conversions import solve_decreasing
+from discreet.accounting.curve_calibration import smallest_within
 from discreet.accounting.divergences import gaussian_mean_mu
 from discreet.errors import GuaranteeError, QueryError
-from discreet.families import BoundedMean, Dirichlet, ExponentialRate, Family, GaussianMean
+from discreet.families import BoundedMean, Dirichlet, DirichletTables, ExponentialRate, Family, GaussianMean
 from discreet.guarantee import Basis, ConjugateProfile, GaussianDP, Guarantee, RenyiDP, Repeated
 from discreet.guarantee.basis import positive
 from discreet.mechanisms.base import check_draws, check_label
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.conjugate import conjugate_draws
+from discreet.samplers.tempered import log_density, parameters, plain_prior
 from discreet.schema import Record
 from discreet.sources import Dataset
 
@@ -66,16 +69,14 @@ class ConjugateSample:
             return {family.parameter: (self.draws, len(family.prior))}
         return {family.parameter: (self.draws,)}
 
-    def beta_laws(self, query: Statistics) -> tuple[Array, Array, Array]:
-        """Parameters and log-normaliser of the law that is drawn from, for every count k = 0..n of the one level."""
-        from scipy.special import betaln
+    def log_law(self, query: Statistics, draws: ArrayLike, statistic: ArrayLike) -> Array:
+        """Log-density of the released draws together for every given value of the exact statistic; one real parameter.
 
-        family = _family(self, query)
-        assert isinstance(family, Dirichlet)
-        r, m = self.fractions(query)
-        k, n = np.arange(query.largest_total + 1, dtype=float), query.largest_total
-        a, b = family.prior[1] / m + r * k, family.prior[0] / m + r * (n - k)
-        return a, b, np.asarray(betaln(a, b))
+        The statistic is the count of the one level, or the centred sum.
+        """
+        family, (r, m) = _family(self, query), self.fractions(query)
+        laws = parameters(family, plain_prior(family) / m, r, statistic, query.largest_total)
+        return log_density(family, draws, laws)
 
     def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
         """Read the exact statistic once, draw, round to the public grid."""
@@ -146,13 +147,21 @@ class ConcentratedSample(_Calibrated):
 
 @lru_cache(maxsize=64)  # a pure function of public facts; simulations ask it again for every table
 def _largest_fractions(mechanism: _Calibrated, query: Statistics) -> tuple[float, float]:
-    def cost(inverse: float) -> float:
-        found = _certificate(mechanism, query, *mechanism.pair(1.0 / inverse))
-        return found.renyi(mechanism.order) if mechanism.order is not None else found.delta(mechanism.epsilon)
+    def certificate(inverse: float) -> Guarantee:
+        return _certificate(mechanism, query, *mechanism.pair(1.0 / inverse))
 
-    target = mechanism.epsilon if mechanism.order is not None else mechanism.delta
-    assert target is not None
-    return mechanism.pair(1.0 / solve_decreasing(cost, target, low=1.0))
+    epsilon, order, delta = mechanism.epsilon, mechanism.order, mechanism.delta
+    if order is not None:
+        inverse = solve_decreasing(lambda x: certificate(x).renyi(order), epsilon, low=1.0)
+    elif isinstance(certificate(1.0), ConjugateProfile | GaussianDP):
+        assert delta is not None
+        inverse = solve_decreasing(lambda x: certificate(x).delta(epsilon), delta, low=1.0)
+    else:  # what is known is a Rényi curve, whose smallest delta is a search over orders: fewer fractions are tried
+        assert delta is not None
+        inverse = smallest_within(lambda x: certificate(x).renyi, epsilon, delta, low=1.0)
+        while certificate(inverse).epsilon(delta) > epsilon:  # by a rounding error
+            inverse *= 1.0 + 1e-14
+    return mechanism.pair(1.0 / inverse)
 
 
 def _family(mechanism: ConjugateSample, query: Statistics) -> Family:
@@ -161,7 +170,7 @@ def _family(mechanism: ConjugateSample, query: Statistics) -> Family:
         raise QueryError(f"{name} must have records that are replaced, and no groups, got {schema.relation}")
     if query.excludes:
         raise QueryError(f"{name} must have a public number of rows, got columns that exclude bad cells")
-    if query.family is None:
+    if query.family is None or isinstance(query.family, DirichletTables):
         raise QueryError(f"{name} must have a model with one conjugate parameter, got another")
     return query.family
 

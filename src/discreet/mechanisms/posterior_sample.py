@@ -1,31 +1,42 @@
-"""One posterior sample: a draw of the tempered posterior on a truncated parameter space. Proof: posterior_sample.md.
+"""Posterior samples: draws of the tempered posterior on a declared parameter space. Proof: posterior_sample.md.
 
-    theta ~ p(theta, X)^{1/T} restricted to {theta_j ≥ a0},   T = max(1, 2C / epsilon),   C = log((1 - (K-1) a0) / a0)
+    theta ~ p(theta, X)^{1/T} on the space,   T = max(1, R / epsilon),   R = range of log p(x|theta) - log p(x'|theta)
 
-is epsilon-bounded-range, hence epsilon-DP and epsilon²/8-zCDP per draw  [Foulds et al. 2016, Thm 2; DDR2020]. The joint
-density is tempered in the probabilities themselves: the exponents of the Dirichlet become (count + prior - 1)/T.
+is epsilon-bounded-range, hence epsilon-DP and epsilon²/8-zCDP per draw  [Foulds et al. 2016, Thm 2; DDR2020]. R follows
+from the declared space alone (`samplers.declared_space`).
 """
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from discreet.errors import QueryError
-from discreet.families import Dirichlet
+from discreet.errors import GuaranteeError, QueryError
+from discreet.families import ConditionalTable, Dirichlet, DirichletTables, Family, GaussianMean
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.guarantee.basis import positive
 from discreet.mechanisms.base import check_draws, check_label
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
+from discreet.samplers.declared_space import DeclaredSpace, tables_of
+from discreet.samplers.exact_grid import MOST_POINTS, GridLaw, default_grid, grid_ends, grid_law, log_grid_law
+from discreet.samplers.tempered import Tempering, log_density, parameters, prior_part, scalar_draws, vector_draws
 from discreet.schema import Record
 from discreet.sources import Dataset
 
 __all__ = ["PosteriorSample"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+Arithmetic = Literal["double", "exact"]
+
+GRID = 2.0**-32
+ROUND_UP = 1 + 1e-14  # above the rounding error of the few operations that make a range
+SMALLEST_LOSS = 2.0**-30  # of integer weights, whose rounding costs 2^-36
+HOTTEST = 2.0**60
 
 
 @dataclass(frozen=True)
@@ -37,108 +48,211 @@ class PosteriorSample:
     epsilon
         Cost of *each* draw.
     truncation
-        The declared parameter space: every probability is at least this. It is part of the model and public.
+        The declared space of probabilities: each is at least this; of several tables, by the name of the parameter or
+        the same for all. It is part of the model and public.
+    interval
+        The declared space (lo, hi) of a mean or a rate.
+    tempering
+        What is raised to the power 1/T: "joint", the joint density of the rows and the parameter as it is released;
+        "natural", the same in its natural parametrisation; "likelihood", the likelihood alone.
+    arithmetic
+        "double" draws in double precision and rounds; "exact" draws a point of the grid by whole numbers, with nothing
+        idealised, for a parameter that is a single number.
     draws
         Number of independent draws; k draws cost k times.
     grid
-        Released values are rounded to multiples of this public number.
+        Released values are multiples of this public number; 2^-32 of the unit, or about 2^16 points if exact.
     label
         A different label asks for an independent second release, which is paid.
     """
 
     epsilon: float
-    truncation: float
+    truncation: float | Mapping[str, float] | None = None
+    interval: tuple[float, float] | None = None
+    tempering: Tempering = "joint"
+    arithmetic: Arithmetic = "double"
     draws: int = 1
-    grid: float = 2.0**-32
+    grid: float | None = None
     label: str = ""
 
     def __post_init__(self) -> None:
-        for name, limit in (("epsilon", math.inf), ("truncation", 0.5), ("grid", 1.0)):
-            number = positive(f"PosteriorSample.{name}", getattr(self, name), below=limit)
-            object.__setattr__(self, name, number)  # 1 and 1.0 are the same request
+        settled = {
+            "epsilon": positive("PosteriorSample.epsilon", self.epsilon),  # 1 and 1.0 are the same request
+            "truncation": _checked_truncation(self.truncation),
+            "interval": _checked_interval(self.interval),
+            "grid": None if self.grid is None else positive("PosteriorSample.grid", self.grid, below=1e6),
+        }
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+        for name, choices in (("tempering", get_args(Tempering)), ("arithmetic", get_args(Arithmetic))):
+            if getattr(self, name) not in choices:
+                raise GuaranteeError(f"PosteriorSample.{name} must be one of {choices}, got {getattr(self, name)!r}")
         check_draws("PosteriorSample", self.draws)
         check_label("PosteriorSample", self.label)
 
+    def __hash__(self) -> int:
+        values = (getattr(self, field.name) for field in fields(self))
+        return hash(tuple(tuple(value.items()) if isinstance(value, Mapping) else value for value in values))
+
     def temperature(self, query: Statistics) -> float:
-        """T = max(1, 2C / epsilon), rounded up: a hotter posterior is the more private one."""
-        return max(1.0, 2.0 * self._log_ratio(query) / self.epsilon * (1 + 1e-14))
+        """T = max(1, R / epsilon), rounded up: a hotter posterior is the more private one."""
+        return max(1.0, self._space.log_range(self._family(query)) / self.epsilon * ROUND_UP)
 
     def note(self, query: Statistics) -> str:
         """What was drawn, in words."""
-        return f"draws of the posterior at temperature {self.temperature(query):.4g}"
+        heated = {"joint": "", "natural": " of the natural parameter", "likelihood": " of the likelihood alone"}
+        return f"draws of the posterior at temperature {self.temperature(query):.4g}{heated[self.tempering]}"
 
     def guarantee(self, query: Statistics) -> Guarantee:
-        """BoundedRange(2C / T) per draw: epsilon, or the smaller 2C when the posterior is private enough untempered."""
-        schema, family = query.schema, _family(query)
-        if schema.relation != "replace-one" or not isinstance(schema.unit, Record):
-            got = f"{schema.relation} of a {schema.unit}"
-            raise QueryError(f"PosteriorSample must have records that are replaced (replace-one), got {got}")
-        if query.by is not None:
-            raise QueryError(f"PosteriorSample must have a model without groups, got by={query.by!r}")
-        if not np.all(self._prior_part(query) > 0):
-            raise QueryError("PosteriorSample must have a prior that is not negligible beside 1, got one that vanishes")
-        loss = min(self.epsilon, 2.0 * self._log_ratio(query) * (1 + 1e-14))
-        cells = len(family.prior)
-        space = f"{cells} probabilities ≥ {self.truncation:g}"
-        theorem = f"exponential mechanism on {space} (posterior_sample.md, Theorem 1)"
-        exact = "inverse CDF" if cells == 2 else "corrected accept-reject"
-        sampler = (
-            f"exact draw by {exact} from a ChaCha20 generator keyed by the operating system, in double precision "
-            f"(the residual rounding error is not charged), rounded to multiples of {self.grid:g}"
-        )
+        """BoundedRange(R / T) per draw: epsilon, or the smaller R when the posterior is private enough untempered."""
+        schema, family, loss, grid = query.schema, self._family(query), self._loss(query), self._grid(query)
+        tables = tables_of(family) if isinstance(family, Dirichlet | DirichletTables) else (family,)
+        for part in (self._part(query, table) for table in tables):
+            if not np.all((part[:1] if isinstance(family, GaussianMean) else part) > 0):
+                reason = "a prior that is not negligible beside 1, got one that vanishes"
+                raise QueryError(f"PosteriorSample must have {reason}")
+        theorem = f"exponential mechanism on {self._space.words(family)} (posterior_sample.md, Theorem 1)"
+        if self.arithmetic == "exact":
+            first, last = grid_ends(*self._bounds(query), grid)
+            sampler = (
+                f"integer weights of the {last - first + 1} multiples of {grid:g} in the declared space and a whole "
+                "number from the operating system: nothing is idealised (posterior_sample.md, Theorem 3)"
+            )
+        else:
+            exact = "inverse CDF" if self.interval is not None else "rejection"
+            sampler = (
+                f"exact draw by {exact} from a ChaCha20 generator keyed by the operating system, in double precision "
+                f"(the residual rounding error is not charged), rounded to multiples of {grid:g}"
+            )
+            if grid < self._default_grid(query) / 2**8:
+                sampler += ", a grid so fine that it shows the rounding errors of doubles, which can tell tables apart"
         one = BoundedRange(loss, Basis(schema.relation, str(schema.unit), theorem, sampler))
         return one if self.draws == 1 else Repeated(one, self.draws)
 
     def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
         """One row per draw; vectors in the order of the declared levels."""
-        family = _family(query)
-        return {family.parameter: (self.draws,) if family.coordinate is not None else (self.draws, len(family.prior))}
+        family = self._family(query)
+        if isinstance(family, DirichletTables) or (isinstance(family, Dirichlet) and family.coordinate is None):
+            return {table.parameter: (self.draws, *table.shape) for table in tables_of(family)}
+        return {family.parameter: (self.draws,)}
 
     def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
-        """Count once, temper, draw exactly, round to the public grid."""
-        from discreet.samplers.truncated import truncated_dirichlet
+        """Read the exact statistics once, temper, draw, round to the public grid."""
+        family, grid = self._family(query), self._grid(query)
+        full = tuple(replace(each, cell=None) if isinstance(each, Counts) else each for each in query.statistics)
+        exact = dataset.source.statistics(replace(query, statistics=full))
+        if self.arithmetic == "exact":
+            assert not isinstance(family, DirichletTables)
+            (statistic,) = (tuple(int(number) for number in np.ravel(values)) for values in exact.values())
+            return {family.parameter: self._grid_law(query).draw(statistic, self.draws, noise)}
+        weight, generator, drawn = 1.0 / self.temperature(query), noise.generator(), {}
+        if isinstance(family, Dirichlet | DirichletTables):
+            for table in tables_of(family):
+                (counts,) = exact.values() if isinstance(family, Dirichlet) else (exact[table.statistic],)
+                own = np.asarray(counts).reshape(*table.shape, -1).sum(axis=-1)
+                part, lower = self._part(query, table), self._space.lower(table.parameter)
+                drawn[table.parameter] = vector_draws(part, weight, own, lower, self.draws, generator)
+            if isinstance(family, Dirichlet) and family.coordinate is not None:
+                drawn[family.parameter] = drawn[family.parameter][:, family.coordinate]
+        else:
+            (total,) = exact.values()
+            law = parameters(family, self._part(query, family), weight, float(total), query.largest_total)
+            drawn[family.parameter] = scalar_draws(family, law, self._space.of(family), self.draws, generator)
+        return {name: np.round(array / grid) * grid for name, array in drawn.items()}
 
-        family, table = _family(query), _table(query)
-        counts = dataset.source.statistics(replace(query, statistics=(table,)))[table.name]
-        alpha = np.asarray(counts, dtype=float) / self.temperature(query) + self._prior_part(query)
-        draws = truncated_dirichlet(alpha, self.truncation, self.draws, noise.generator())
-        rounded = np.round(draws / self.grid) * self.grid
-        return {family.parameter: rounded if family.coordinate is None else rounded[:, family.coordinate]}
+    def log_law(self, query: Statistics, draws: ArrayLike, statistic: ArrayLike) -> Array:
+        """Log-density of the released draws together for every given value of the exact statistic; one real parameter.
 
-    def beta_laws(self, query: Statistics) -> tuple[Array, Array, Array]:
-        """Parameters and log-normaliser of the law that is drawn from, for every count k = 0..n of the one level."""
-        from scipy.special import betaln
+        The statistic is the count of the one level, or the centred sum. In exact arithmetic it is a log-probability.
+        """
+        family, n, values = self._family(query), query.largest_total, np.asarray(statistic, dtype=float)
+        if isinstance(family, DirichletTables):
+            raise QueryError("PosteriorSample.log_law must have a single real parameter, got several tables")
+        laws = parameters(family, self._part(query, family), 1.0 / self.temperature(query), values, n)
+        if self.arithmetic == "exact":
+            return log_grid_law(family, self._grid_law(query), draws, laws, values, n)
+        return log_density(family, draws, laws, self._space.of(family))
 
-        from discreet.samplers.truncated import log_mass
+    @property
+    def _space(self) -> DeclaredSpace:
+        return DeclaredSpace("PosteriorSample", self.truncation, self.interval)
 
-        k = np.arange(query.largest_total + 1, dtype=float)
-        base, temperature = self._prior_part(query), self.temperature(query)
-        a, b = k / temperature + base[1], (query.largest_total - k) / temperature + base[0]
-        return a, b, betaln(a, b) + log_mass(a, b, self.truncation, 1.0 - self.truncation)
+    def _loss(self, query: Statistics) -> float:
+        """What one draw is charged, rounded up."""
+        spread = self._space.log_range(self._family(query)) * ROUND_UP
+        if not 0.0 < spread < math.inf:
+            raise QueryError(f"PosteriorSample.interval must bound the likelihood in doubles, got {self.interval!r}")
+        if self.arithmetic == "double":
+            return min(self.epsilon, spread)
+        if self.epsilon < SMALLEST_LOSS or spread > HOTTEST * self.epsilon:
+            limit = max(SMALLEST_LOSS, spread / HOTTEST)
+            raise QueryError(f"PosteriorSample.epsilon must be at least {limit:g} if exact, got {self.epsilon!r}")
+        return min(self.epsilon, max(spread, SMALLEST_LOSS))
 
-    def _log_ratio(self, query: Statistics) -> float:
-        """C = sup |log theta_i - log theta_j| over the declared space (F-OPS)."""
-        cells = len(_family(query).prior)
-        if cells * Fraction(self.truncation) >= 1:
-            limit = f"below 1/{cells} for {cells} levels"
-            raise QueryError(f"PosteriorSample.truncation must be {limit}, got {self.truncation!r}")
-        # log of (1 - (K-1) a0)/a0, written as 1 + (1 - K a0)/a0 in rationals: no cancellation where a0 is near 1/K
-        a0 = Fraction(self.truncation)
-        return math.log1p(float((1 - cells * a0) / a0))
+    def _part(self, query: Statistics, family: Family | ConditionalTable) -> Array:
+        return prior_part(family, self.temperature(query), self.tempering)
 
-    def _prior_part(self, query: Statistics) -> Array:
-        """(prior - 1)/T + 1: the Dirichlet parameters of an empty table."""
-        return np.asarray((np.asarray(_family(query).prior) - 1.0) / self.temperature(query) + 1.0)
+    def _grid(self, query: Statistics) -> float:
+        """The public grid: as asked, or a power of two that suits the declared space."""
+        low, high = self._bounds(query)
+        grid = self._default_grid(query) if self.grid is None else self.grid
+        largest = max(abs(low), abs(high))
+        finest = 0.0 if self.arithmetic == "double" else float(max((high - low) / MOST_POINTS, largest / 2**52))
+        if not finest <= grid <= (high - low) / 2:
+            limit = f"from {finest:g} to {float((high - low) / 2):g}, half of the declared space"
+            raise QueryError(f"PosteriorSample.grid must be {limit}, got {grid!r}")
+        return grid
+
+    def _default_grid(self, query: Statistics) -> float:
+        """About 2^16 points if exact; else 2^-32 of the unit, or of larger numbers where the space has some."""
+        low, high = self._bounds(query)
+        if self.arithmetic == "exact":
+            return default_grid(low, high)
+        mantissa, exponent = math.frexp(float(max(abs(low), abs(high))))
+        return GRID * max(1.0, 2.0 ** (exponent - (mantissa == 0.5)))
+
+    def _bounds(self, query: Statistics) -> tuple[Fraction, Fraction]:
+        """The ends of the declared space on the scale that is released; of several tables, those of a probability."""
+        family = self._family(query)
+        self._space.check(family)
+        return (Fraction(0), Fraction(1)) if isinstance(family, DirichletTables) else self._space.released(family)
+
+    def _grid_law(self, query: Statistics) -> GridLaw:
+        family, temperature = self._family(query), self.temperature(query)
+        assert not isinstance(family, DirichletTables)
+        grid, n, loss = self._grid(query), query.largest_total, self._loss(query)
+        ends = grid_ends(*self._bounds(query), grid)
+        return grid_law(family, n, ends, grid, temperature, self.tempering, loss)
+
+    def _family(self, query: Statistics) -> Family | DirichletTables:
+        """The family of the query, if its posterior has a bounded version for this relation and arithmetic."""
+        schema, family = query.schema, query.family
+        if schema.relation != "replace-one" or not isinstance(schema.unit, Record):
+            got = f"{schema.relation} of a {schema.unit}"
+            raise QueryError(f"PosteriorSample must have records that are replaced (replace-one), got {got}")
+        if query.by is not None:
+            raise QueryError(f"PosteriorSample must have a model without groups, got by={query.by!r}")
+        if family is None:
+            kinds = "probabilities, or a mean or rate of a public number of rows"
+            raise QueryError(f"PosteriorSample must have a model of {kinds}, got another query")
+        is_vector = isinstance(family, DirichletTables) or (isinstance(family, Dirichlet) and family.coordinate is None)
+        if self.arithmetic == "exact" and is_vector:
+            raise QueryError('PosteriorSample.arithmetic must be "double" for vectors of probabilities, got "exact"')
+        return family
 
 
-def _family(query: Statistics) -> Dirichlet:
-    if not isinstance(query.family, Dirichlet):
-        raise QueryError("PosteriorSample must have a model with one Dirichlet or Beta parameter, got another query")
-    return query.family
+def _checked_truncation(truncation: Any) -> float | dict[str, float] | None:
+    if isinstance(truncation, Mapping):
+        named = {str(name): positive("PosteriorSample.truncation", truncation[name], below=0.5) for name in truncation}
+        return dict(sorted(named.items()))  # the order in which tables are named is no other request
+    return None if truncation is None else positive("PosteriorSample.truncation", truncation, below=0.5)
 
 
-def _table(query: Statistics) -> Counts:
-    """The full table of counts: a draw needs every cell, also where a noisy release would keep a single one."""
-    (table,) = query.statistics
-    assert isinstance(table, Counts)
-    return replace(table, cell=None)
+def _checked_interval(interval: Any) -> tuple[float, float] | None:
+    if interval is None:
+        return None
+    ends = tuple(interval) if isinstance(interval, tuple | list) else ()
+    numbers = [end for end in ends if isinstance(end, int | float) and not isinstance(end, bool) and math.isfinite(end)]
+    if len(ends) != 2 or len(numbers) != 2 or not numbers[0] < numbers[1]:
+        raise GuaranteeError(f"PosteriorSample.interval must be two finite numbers, lower first, got {interval!r}")
+    return float(numbers[0]), float(numbers[1])

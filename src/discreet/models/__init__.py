@@ -5,30 +5,42 @@ from typing import Any
 from discreet.models.base import Model, Poolable
 from discreet.models.bayesian_network import BayesianNetwork
 from discreet.models.beta_bernoulli import BetaBernoulli
+from discreet.models.convex_loss import ConvexLoss
 from discreet.models.dirichlet_categorical import DirichletCategorical
 from discreet.models.gamma_exponential import GammaExponential
 from discreet.models.gamma_poisson import GammaPoisson
+from discreet.models.hinge_classifier import HingeClassifier
+from discreet.models.huber_regression import HuberRegression
 from discreet.models.linear_regression import LinearRegression
+from discreet.models.logistic_regression import LogisticRegression
 from discreet.models.multivariate_normal import MultivariateNormal
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.normal import Normal
 from discreet.models.normal_mean import NormalMean
+from discreet.models.poisson_regression import PoissonRegression
+from discreet.models.quadratic_mean import QuadraticMean
 from discreet.models.statistical_query import StatisticalQuery
 
 __all__ = [
     "MODELS",
     "BayesianNetwork",
     "BetaBernoulli",
+    "ConvexLoss",
     "DirichletCategorical",
     "GammaExponential",
     "GammaPoisson",
+    "HingeClassifier",
+    "HuberRegression",
     "LinearRegression",
+    "LogisticRegression",
     "Model",
     "MultivariateNormal",
     "NaiveBayes",
     "Normal",
     "NormalMean",
+    "PoissonRegression",
     "Poolable",
+    "QuadraticMean",
     "StatisticalQuery",
 ]
 
@@ -43,5 +55,11 @@ MODELS: dict[str, type[Any]] = {
     "NaiveBayes": NaiveBayes,
     "Normal": Normal,
     "NormalMean": NormalMean,
+    "ConvexLoss": ConvexLoss,
+    "HingeClassifier": HingeClassifier,
+    "HuberRegression": HuberRegression,
+    "LogisticRegression": LogisticRegression,
+    "PoissonRegression": PoissonRegression,
+    "QuadraticMean": QuadraticMean,
     "StatisticalQuery": StatisticalQuery,
 }

@@ -7,6 +7,7 @@ import numpy as np
 
 from discreet.errors import QueryError
 from discreet.guarantee.basis import positive
+from discreet.losses import Query
 from discreet.noise import NoiseLaw
 from discreet.posterior import Likelihood, Posterior, Scalar
 from discreet.query import Statistics
@@ -44,19 +45,19 @@ class Model(Protocol):
     def by(self) -> str | None:
         """The column whose every level gets its own posterior."""
 
-    def query(self, schema: Schema) -> Statistics:
+    def query(self, schema: Schema) -> Query:
         """What the model asks of the rows, with its sensitivities."""
 
     def posterior(
         self,
-        query: Statistics,
+        query: Any,
         value: Value,
         laws: Mapping[str, NoiseLaw],
         progress: Progress | None = None,
     ) -> Posterior:
         """The posterior given released statistics and the law of their noise; chains report what they have done."""
 
-    def plug_in(self, query: Statistics, value: Value) -> Posterior:
+    def plug_in(self, query: Any, value: Value) -> Posterior:
         """Foulds's posterior: project the noisy statistics and pretend they are exact. Over-confident."""
 
     def updated(self, public: Dataset) -> Self:
@@ -123,4 +124,5 @@ def public_statistics(model: Model, public: Dataset) -> tuple[Statistics, dict[s
     if not isinstance(public, Dataset):
         raise QueryError(f"updated must get a public dataset, as dc.open returns it, got a {type(public).__name__}")
     query = model.query(public.schema)
+    assert isinstance(query, Statistics)  # models with a loss have no conjugate prior
     return query, public.source.statistics(query)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.families import ConditionalTable, DirichletTables
 from discreet.guarantee.basis import positive
 from discreet.models.base import Progress, Simulated, Value, public_statistics
 from discreet.noise import NoiseLaw
@@ -71,9 +72,14 @@ class BayesianNetwork:
 
     def query(self, schema: Schema) -> Statistics:
         """All family tables, released together."""
-        self._priors(schema)
         tables = tuple(Counts.over(schema, name, *of, name) for name, of in self.parents.items())
-        return Statistics(schema, tables).grouped(self.by)
+        family = DirichletTables(
+            tuple(
+                ConditionalTable(name, name, prior.shape, tuple(prior.ravel().tolist()))
+                for name, prior in self._priors(schema).items()
+            )
+        )
+        return Statistics(schema, tables, family).grouped(self.by)
 
     def posterior(
         self,

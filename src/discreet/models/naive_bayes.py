@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.families import ConditionalTable, DirichletTables
 from discreet.guarantee.basis import positive
 from discreet.models.base import Progress, Simulated, Value, checked_prior, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
@@ -63,9 +64,17 @@ class NaiveBayes:
 
     def query(self, schema: Schema) -> Statistics:
         """All tables class × feature, released together."""
-        self._facts(schema)  # refuses priors that do not fit the levels
+        facts = self._facts(schema)  # refuses priors that do not fit the levels
         tables = tuple(Counts.over(schema, feature, self.target, feature) for feature in self.features)
-        return Statistics(schema, tables).grouped(self.by)
+        priors = {"class": facts["class_prior"], **facts["feature_priors"]}
+        counted = {"class": self.features[0]}  # the class counts are the row sums of any table
+        family = DirichletTables(
+            tuple(
+                ConditionalTable(name, counted.get(name, name), prior.shape, tuple(prior.ravel().tolist()))
+                for name, prior in priors.items()
+            )
+        )
+        return Statistics(schema, tables, family).grouped(self.by)
 
     def posterior(
         self,

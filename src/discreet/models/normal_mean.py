@@ -17,6 +17,7 @@ from discreet.models.base import Progress, Simulated, Value, number, public_stat
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
+from discreet.posterior.given_sum_draws import LogDraws, curve_given_draws
 from discreet.query import Statistics
 from discreet.samplers.record_laws import ClampedNormal
 from discreet.schema import Schema
@@ -74,6 +75,14 @@ class NormalMean:
         mean, sd = self._prior(query.schema)
         return curve_posterior(
             "mean", _LogNormal(mean, sd), released.log_likelihood, IDENTITY, mean, sd, released.record
+        )
+
+    def given_draws(self, query: Statistics, log_draws: LogDraws) -> CurvePosterior:
+        """The posterior of the mean given released draws; `log_draws` is their log-probability at each sum."""
+        mean, sd = self._prior(query.schema)
+        record = self._record(query.schema)
+        return curve_given_draws(
+            "mean", log_draws, record, query.largest_total, _LogNormal(mean, sd), IDENTITY, mean, sd
         )
 
     def plug_in(self, query: Statistics, value: Value) -> CurvePosterior:

@@ -18,6 +18,7 @@ from discreet.models.base import Progress, Simulated, Value, prior_number, publi
 from discreet.models.sums import noisy_sum, plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
+from discreet.posterior.given_sum_draws import LogDraws, curve_given_draws
 from discreet.query import Statistics
 from discreet.samplers.record_laws import RecordLaw
 from discreet.schema import Schema
@@ -78,6 +79,12 @@ class RateModel(ABC):
     ) -> CurvePosterior:
         """The exact posterior of the rate, by Fourier inversion and quadrature."""
         return self._curve(self.prior, self.likelihood(query, value, laws), query.schema)
+
+    def given_draws(self, query: Statistics, log_draws: LogDraws) -> CurvePosterior:
+        """The posterior of the rate given released draws; `log_draws` is their log-probability at each sum."""
+        prior, moments = _LogGamma(*self.prior), _log_moments(self.prior)
+        record = self.record(self._axis(query.schema))
+        return curve_given_draws("rate", log_draws, record, query.largest_total, prior, LOG, *moments)
 
     def plug_in(self, query: Statistics, value: Value) -> CurvePosterior:
         """The conjugate Gamma law with the noisy sum at face value."""

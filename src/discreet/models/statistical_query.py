@@ -19,6 +19,7 @@ from discreet.models.base import Progress, Simulated, Value, dirichlet_prior, pu
 from discreet.models.sums import plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
+from discreet.posterior.given_sum_draws import LogDraws
 from discreet.query import Statistics
 from discreet.schema import Schema
 from discreet.sizes import Sizes
@@ -62,6 +63,19 @@ class StatisticalQuery:
         """Prior times the probability of the noise that the mean implies; a private number of rows is summed out."""
         released = _NoisyMean.of(query, value, laws, self._axis(query.schema))
         return self._curve(released, query.schema)
+
+    def given_draws(self, query: Statistics, log_draws: LogDraws) -> CurvePosterior:
+        """The posterior of the mean given released draws; `log_draws` is their log-probability at each sum.
+
+        The mean of the table and its number of rows are the sum: there is nothing to sum out.
+        """
+        axis, n = self._axis(query.schema), query.largest_total
+
+        def log_likelihood(theta: Array) -> Array:
+            v = np.clip((np.asarray(theta, dtype=float) - axis.centre) / axis.unit, -axis.reach, axis.reach)
+            return log_draws(n * v)
+
+        return self._curve(log_likelihood, query.schema)
 
     def plug_in(self, query: Statistics, value: Value) -> CurvePosterior:
         """Beta(a + s, b + n - s) with the noisy share s at face value."""

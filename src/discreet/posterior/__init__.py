@@ -3,6 +3,7 @@
 from discreet.posterior.base import Posterior
 from discreet.posterior.beta import BetaMixture, beta_from_count, beta_from_two_counts
 from discreet.posterior.chains import ChainsPosterior
+from discreet.posterior.coefficients import CoefficientDraws
 from discreet.posterior.curve import CurvePosterior, curve_posterior
 from discreet.posterior.dirichlet import DirichletLattice, DirichletPosterior, dirichlet_from_counts
 from discreet.posterior.draws import Draws
@@ -18,6 +19,7 @@ from discreet.posterior.two_counts import two_count_likelihood
 __all__ = [
     "BetaMixture",
     "ChainsPosterior",
+    "CoefficientDraws",
     "CurvePosterior",
     "DirichletLattice",
     "DirichletPosterior",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.posterior.beta import BetaMixture
+from discreet.posterior.curve import CurvePosterior
 from discreet.posterior.export import to_datatree
 from discreet.posterior.simplex import draw_codes
 from discreet.posterior.summary import Summary, as_text, describe
@@ -35,13 +36,13 @@ class Draws:
     note
         What was drawn, in words: law and temperature.
     given
-        The posterior of one probability given the draws, where it can be computed.
+        The posterior of a single parameter given the draws, where it can be computed.
     """
 
     values: Mapping[str, Array]
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     note: str = "draws from a tempered posterior"
-    given: BetaMixture | None = None
+    given: BetaMixture | CurvePosterior | None = None
 
     def __post_init__(self) -> None:
         values = {name: np.asarray(array, dtype=float) for name, array in self.values.items()}
@@ -127,7 +128,7 @@ class Draws:
         last = self.levels.get(parameter, tuple(map(str, range(array.shape[-1]))))
         return [f"{parameter}[{', '.join([*map(str, i[:-1]), last[i[-1]]])}]" for i in np.ndindex(array.shape[1:])]
 
-    def _known(self, asked: str) -> BetaMixture:
+    def _known(self, asked: str) -> BetaMixture | CurvePosterior:
         if self.given is not None:
             return self.given
         raise QueryError(

@@ -1,6 +1,6 @@
 """What a released draw says of the parameter: the exact law of the draw given the parameter, by summation.
 
-A mechanism that saw k ones among n draws theta from a Beta law with parameters (A_k, B_k), perhaps cut to an interval.
+A mechanism that saw k ones among n rows draws theta from a known law f_k, e.g. a Beta law that is cut to an interval.
 The count is not released, so it is summed out:
 
     p(p | draws) = Σ_k w_k Beta(p; k + a, n - k + b),   w_k ∝ C(n, k) B(k + a, n - k + b) Π_j f_k(theta_j)
@@ -20,16 +20,9 @@ __all__ = ["beta_given_draws"]
 Array = NDArray[np.float64]
 
 
-def beta_given_draws(
-    draws: Array, n: int, prior: tuple[float, float], a: Array, b: Array, log_mass: Array
-) -> BetaMixture:
-    """Posterior of a probability given draws from Beta(a[k], b[k]) with log-normaliser log_mass[k], k = 0..n unseen.
-
-    Draws on the very ends of the public grid are moved inside by half of the smallest step that doubles have there.
-    """
+def beta_given_draws(n: int, prior: tuple[float, float], log_draws: Array) -> BetaMixture:
+    """Posterior of a probability given draws whose log-density was log_draws[k] if k of the n rows were ones."""
     k = np.arange(n + 1, dtype=float)
-    theta = np.clip(np.asarray(draws, dtype=float), 2.0**-60, 1.0 - 2.0**-53)
-    log_draws = (a - 1.0) * np.log(theta).sum() + (b - 1.0) * np.log1p(-theta).sum() - theta.size * log_mass
     log_weights = log_polya(k, prior[0]) + log_polya(n - k, prior[1]) + log_arrangements(n, sum(prior)) + log_draws
     peak = log_weights.max()
     evidence = float(peak + np.log(np.exp(log_weights - peak).sum()))

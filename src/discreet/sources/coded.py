@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from hashlib import md5
 from typing import Any
@@ -10,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.losses import Loss, Query
 from discreet.query import Counts, Statistics, Sum
 from discreet.schema import Binary, Categorical, Person
 from discreet.sources.dataset import IntegerArray
+from discreet.sources.design import NO_NUMBER, Design, collected
 from discreet.sources.persons import BAD_CELL, SEPARATOR, digest_head
 from discreet.sources.sums import LARGEST_EXACT_DOUBLE
 
 __all__ = ["NO_NUMBER", "CodedRows"]
 
 Codes = NDArray[np.int64]
-
-NO_NUMBER = int(np.iinfo(np.int64).min)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,12 @@ class CodedRows:
                 answers[statistic.name] = _sums(statistic, codes, [axes[axis] for axis in statistic.axes])
         return answers
 
+    def design(self, query: Loss) -> AbstractContextManager[Design]:
+        """The used rows, in their order."""
+        kept = self._kept(query)
+        columns = {name: self.columns[name][kept] for name in query.columns}
+        return collected(query, int(kept.sum()), [columns])
+
     @property
     def _known(self) -> NDArray[np.bool_]:
         """Which rows have an identifier."""
@@ -78,7 +85,7 @@ class CodedRows:
         is_none = np.equal(self.persons, np.array(None if self.persons.dtype == object else -1))
         return np.asarray(~is_none.astype(bool))
 
-    def _kept(self, query: Statistics) -> NDArray[np.bool_]:
+    def _kept(self, query: Query) -> NDArray[np.bool_]:
         """Which rows count: of each person at most k, those of the smallest digests."""
         unit = query.schema.unit
         if not isinstance(unit, Person) or self.persons is None:
@@ -101,13 +108,13 @@ class CodedRows:
         used[known[crowded[order[place >= unit.max_records]]]] = False
         return used
 
-    def _cells(self, query: Statistics, name: str, positions: NDArray[np.int64]) -> NDArray[Any]:
+    def _cells(self, query: Query, name: str, positions: NDArray[np.int64]) -> NDArray[Any]:
         """The coded cells of one column as texts."""
         values = self.columns[name][positions]
         return np.where(_is_bad(query, name, values), BAD_CELL, values.astype(str))
 
 
-def _is_bad(query: Statistics, name: str, codes: Codes) -> NDArray[np.bool_]:
+def _is_bad(query: Query, name: str, codes: Codes) -> NDArray[np.bool_]:
     """Which cells exclude their row."""
     is_level = isinstance(query.schema.column(name), Binary | Categorical)
     return np.asarray(codes < 0 if is_level else codes == NO_NUMBER)

@@ -7,7 +7,7 @@ becomes one constant sentence, with no other exception attached.
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -15,11 +15,13 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from discreet.errors import ReleaseError
+from discreet.losses import Loss
 from discreet.query import Counts, Statistics
 from discreet.sources.cells import Cell
 from discreet.sources.dataset import IntegerArray
+from discreet.sources.design import NO_NUMBER, Design, collected
 from discreet.sources.persons import number_of_persons
-from discreet.sources.sql import Grouping, coded, groupings, marginal
+from discreet.sources.sql import Grouping, coded, groupings, marginal, rows_in_order
 from discreet.sources.sums import most_rows
 
 __all__ = ["DuckDB", "Origin", "connect"]
@@ -34,6 +36,8 @@ MEMORY_LIMIT = "600MB"
 
 # Rewrites "the first k rows of each person" into an aggregate that cannot spill; not every version has it.
 GREEDY_OPTIMIZER = "top_n_window_elimination"
+
+BATCH = 2**17  # rows handed over at a time
 
 # Names inside the connection; nothing else lives there.
 ROWS, CODED = "rows", "coded"
@@ -95,6 +99,14 @@ class DuckDB:
 
         return self._tried(answer)
 
+    @contextmanager
+    def design(self, query: Loss) -> Iterator[Design]:
+        """The used rows; a failure is a ReleaseError that says nothing about them."""
+        text = rows_in_order(query, self.cells, ROWS, self.id).sql(dialect="duckdb", copy=False)
+        with ExitStack() as stack:
+            design = self._tried(lambda connection, attach: _collected(stack, connection, attach, query, text))
+            yield design
+
     def _scan(self, query: Statistics, grouping: Grouping, rows_at_most: int | None) -> str:
         return coded(query, grouping, self.cells, ROWS, self.id, rows_at_most).sql(dialect="duckdb", copy=False)
 
@@ -135,6 +147,22 @@ def connect(files: Sequence[str] = (), threads: int | None = None) -> Iterator[A
             for name, value in (settings | locks).items():
                 connection.execute(f"SET {name} = {exp.convert(value).sql(dialect='duckdb')}")
             yield connection
+
+
+def _collected(stack: ExitStack, connection: Any, attach: Callable[[], None], query: Loss, text: str) -> Design:
+    """The rows of one scan as a design that lives as long as the stack."""
+    attach()
+    size = query.largest_total
+    if query.total is None:  # persons keep as many rows as they have, up to their bound
+        size = int(connection.sql(text).aggregate("count(*)").fetchall()[0][0])
+        attach()
+    reader = connection.sql(text).to_arrow_reader(BATCH)
+    return stack.enter_context(collected(query, size, (_columns(query, batch) for batch in reader)))
+
+
+def _columns(query: Loss, batch: Any) -> dict[str, Any]:
+    """One batch of rows as whole numbers; a step that is NULL is no number."""
+    return {name: batch.column(i).fill_null(NO_NUMBER).to_numpy() for i, name in enumerate(query.columns)}
 
 
 def _marginals(

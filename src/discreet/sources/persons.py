@@ -15,7 +15,7 @@ Rows without an identifier (NULL, NaN) belong to nobody and are dropped; the emp
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from discreet.query import Statistics
+from discreet.losses import Query
 from discreet.schema import Bounded, Count
 from discreet.sources.arrow import LONGEST_TEXT
 from discreet.sources.cells import Cell, cast, printed, steps, text
@@ -49,7 +49,7 @@ def number_of_persons(cell: Cell, relation: str) -> "exp.Select":
     return counted.from_(identifiers.subquery("identifiers"))
 
 
-def kept(query: Statistics, id: str, max_records: int, coded: "exp.Select") -> "exp.Select":  # noqa: A002
+def kept(query: Query, id: str, max_records: int, coded: "exp.Select") -> "exp.Select":  # noqa: A002
     """Codes and values of the rows of `coded` (code_i, value_i, person) that come first among those of their person."""
     from sqlglot import exp
 
@@ -78,7 +78,7 @@ def digest_head(id: str) -> str:  # noqa: A002
     return id.encode("utf-8", "replace").decode() + SEPARATOR
 
 
-def _cells(query: Statistics) -> "list[exp.Expr]":
+def _cells(query: Query) -> "list[exp.Expr]":
     """The coded cell of each column, as text."""
     from sqlglot import exp
 

@@ -18,16 +18,17 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from discreet.axes import Axis
+from discreet.losses import Loss, Query
 from discreet.query import Counts, Statistic, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Count, Person
-from discreet.sources.cells import Cell, clipped, number, number_levels, parsed, steps, text, text_levels
+from discreet.sources.cells import Cell, cast, clipped, number, number_levels, parsed, steps, text, text_levels
 from discreet.sources.persons import kept, person
 from discreet.sources.sums import halved, total
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Grouping", "coded", "groupings", "marginal"]
+__all__ = ["Grouping", "coded", "groupings", "marginal", "rows_in_order"]
 
 # A joint table up to this many declared cells is grouped in one scan; a larger one costs a scan per set of columns.
 LARGEST_JOINT_TABLE = 200_000
@@ -112,6 +113,33 @@ def coded(
     return _from(exp.select(*codes, *sums).where(*whole).group_by(*codes), mapped)
 
 
+def rows_in_order(query: Loss, cells: Mapping[str, Cell], relation: str, id: str) -> "exp.Select":  # noqa: A002
+    """Level codes (-1: bad) and grid steps (NULL: bad) of every used row, in the order of the query's columns."""
+    from sqlglot import exp
+
+    unit = query.schema.unit
+    categorical, numeric = _kinds(query, query.columns)
+    others = ["place", *_names("value", query, numeric)]
+    if isinstance(unit, Person):
+        identifier = person(cells[unit.column], relation).as_("person")
+        values = _values(query, query.columns, cells, relation, [identifier]).where(_known("person"), copy=False)
+        others[0] = "person"
+        used = kept(query, id, unit.max_records, _mapped(query, categorical, cells, values, others))
+    else:
+        place = exp.Window(this=exp.RowNumber()).as_("place")
+        used = _mapped(query, categorical, cells, _values(query, query.columns, cells, relation, [place]), others)
+    found: list[exp.Expr] = []
+    for i, name in enumerate(query.columns):
+        column = query.schema.column(name)
+        if isinstance(column, Bounded | Count):
+            found.append(cast(steps(exp.column(f"value_{i}"), column), "bigint").as_(f"cell_{i}"))
+        else:
+            code = exp.func("coalesce", exp.column(f"code_{i}"), exp.Literal.number(-1))
+            found.append(cast(code, "bigint").as_(f"cell_{i}"))
+    chosen = _from(exp.select(*found, *([] if isinstance(unit, Person) else [exp.column("place")])), used)
+    return chosen if isinstance(unit, Person) else chosen.order_by("place", copy=False)
+
+
 def marginal(query: Statistics, grouping: Grouping, columns: tuple[str, ...], relation: str) -> "exp.Select":
     """Codes of `columns`, then n and every sum, for each combination that the coded `relation` holds."""
     from sqlglot import exp
@@ -123,7 +151,7 @@ def marginal(query: Statistics, grouping: Grouping, columns: tuple[str, ...], re
 
 
 def _values(
-    query: Statistics, columns: Iterable[str], cells: Mapping[str, Cell], relation: str, others: "list[exp.Expr]"
+    query: Query, columns: Iterable[str], cells: Mapping[str, Cell], relation: str, others: "list[exp.Expr]"
 ) -> "exp.Select":
     """Raw cells of levels (raw_i), clipped numbers (value_i) and the other expressions, of every row."""
     from sqlglot import exp
@@ -171,7 +199,7 @@ def _grouped(
 
 
 def _mapped(
-    query: Statistics, columns: Iterable[str], cells: Mapping[str, Cell], inside: "exp.Select", others: list[str]
+    query: Query, columns: Iterable[str], cells: Mapping[str, Cell], inside: "exp.Select", others: list[str]
 ) -> "exp.Select":
     """Raw cells to level codes: by text, else by number, else the default code (NULL: the row is excluded)."""
     from sqlglot import exp
@@ -201,7 +229,7 @@ def _mapped(
     return result
 
 
-def _kinds(query: Statistics, columns: Iterable[str]) -> tuple[list[str], list[str]]:
+def _kinds(query: Query, columns: Iterable[str]) -> tuple[list[str], list[str]]:
     """The columns of levels and the columns of numbers."""
     names = list(columns)
     numeric = [name for name in names if isinstance(query.schema.column(name), Bounded | Count)]
@@ -223,5 +251,5 @@ def _known(name: str) -> "exp.Expr":
     return exp.column(name).is_(exp.null()).not_()
 
 
-def _names(stem: str, query: Statistics, columns: Iterable[str]) -> list[str]:
+def _names(stem: str, query: Query, columns: Iterable[str]) -> list[str]:
     return [f"{stem}_{query.columns.index(name)}" for name in columns]

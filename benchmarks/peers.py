@@ -1,0 +1,48 @@
+"""diffprivlib in an environment of its own, with its results kept: it needs another scikit-learn than this project."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FOLDER = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "discreet-bench"
+PACKAGES = ("diffprivlib", "scikit-learn<1.7")
+SCRIPT = Path(__file__).with_name("diffprivlib_fit.py")
+
+
+def diffprivlib_fits(arrays: dict[str, NDArray[Any]], request: dict[str, Any], keep: bool = True) -> list[Any]:
+    """What `diffprivlib_fit.py` finds for these arrays and this request; kept under a hash of all of it."""
+    key = hashlib.sha256(SCRIPT.read_bytes() + json.dumps([request, PACKAGES]).encode())
+    for name in sorted(arrays):
+        key.update(np.ascontiguousarray(arrays[name]).tobytes())
+    kept = FOLDER / f"{key.hexdigest()[:24]}.json"
+    if keep and kept.exists():
+        print(f"  (diffprivlib's results are cached: {kept})")
+        return list(json.loads(kept.read_text()))
+    with tempfile.TemporaryDirectory() as folder:
+        held, asked = Path(folder) / "arrays.npz", Path(folder) / "request.json"
+        np.savez(held, **arrays)  # type: ignore[arg-type]
+        asked.write_text(json.dumps(request))
+        found = subprocess.check_output([environment(), SCRIPT, held, asked], text=True)
+    if keep:
+        kept.write_text(found)
+    return list(json.loads(found))
+
+
+def environment() -> Path:
+    """The interpreter of the environment, which is made where it is missing."""
+    python, done = FOLDER / "venv" / "bin" / "python", FOLDER / "installed"
+    if not done.exists():
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER / "venv"], check=True)
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES]
+        subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
+        done.touch()
+    return python

@@ -1,0 +1,41 @@
+"""Length of the interval that holds every log-ratio of two neighbours' Gibbs posteriors: `guarantee.BoundedRange`.
+
+For the posterior ∝ exp(-beta sum loss) prior it is beta R, R the supremum over two records x, x' of
+sup_theta d - inf_theta d, d = loss(theta, x) - loss(theta, x')  [Minami et al. 2016, Theorem 4, sharper by the same
+proof]. The suprema are over the whole public parameter set, not over points visited; without a bounded set or loss
+there is none (a Bernoulli probability on (0, 1), a mean on the line). The draw must be exact.
+"""
+
+import math
+
+from discreet.errors import GuaranteeError
+
+__all__ = ["ball_range", "bounded_difference_range", "bounded_loss_range"]
+
+
+def bounded_loss_range(beta: float, lowest: float, highest: float) -> float:
+    """Range 2 beta (highest - lowest) of a loss between public bounds: 4 beta A for [-A, A], 2 beta A for [0, A]."""
+    if not (_positive(beta) and -math.inf < lowest < highest < math.inf):
+        raise GuaranteeError(f"beta must be above 0 and lowest below highest, got {(beta, lowest, highest)!r}")
+    return 2 * beta * (highest - lowest)
+
+
+def bounded_difference_range(beta: float, difference: float) -> float:
+    """Range 2 beta L for losses of two records that differ by at most L at every parameter."""
+    if not (_positive(beta) and _positive(difference)):
+        raise GuaranteeError(f"beta and difference must be numbers above 0, got {(beta, difference)!r}")
+    return 2 * beta * difference
+
+
+def ball_range(beta: float, gradient: float, diameter: float) -> float:
+    """Range beta G D on a convex parameter set of diameter D; G is the largest difference of two records' gradients.
+
+    The same draw is also Gaussian DP by `gibbs.gibbs_mu`: both hold at once, `guarantee.AllOf`.
+    """
+    if not (_positive(beta) and _positive(gradient) and _positive(diameter)):
+        raise GuaranteeError(f"beta, gradient and diameter must be numbers above 0, got {(beta, gradient, diameter)!r}")
+    return beta * gradient * diameter
+
+
+def _positive(value: float) -> bool:
+    return 0 < value < math.inf

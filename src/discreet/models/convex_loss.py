@@ -1,0 +1,116 @@
+"""A user's margin loss, given by its slope as a formula in the margin t and the target y.
+
+    ConvexLoss("y", ["x"], slope="tanh(t - y)", bound=1.0, reach=6.0)
+
+The formula is evaluated on a public grid of margins and targets and never on rows; what the rows meet is the table that
+results, linear between its entries. The table is checked: its rows must rise, so the loss is convex, and its bound and
+curvature are read off it. Nothing rests on what the formula does between the grid points.
+"""
+
+import ast
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import QueryError
+from discreet.guarantee.basis import positive
+from discreet.losses import Loss, LossKind, Target
+from discreet.models.margin_model import Array, MarginModel
+from discreet.schema import Bounded, Schema
+
+__all__ = ["ConvexLoss"]
+
+MARGINS, TARGETS = 513, 33
+
+FUNCTIONS = {
+    name: getattr(np, name)
+    for name in ("abs", "arctan", "cosh", "exp", "log", "log1p", "maximum", "minimum", "sign", "sinh", "sqrt", "tanh")
+}
+ALLOWED = (
+    ast.Expression, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Load, ast.Constant,
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub, ast.UAdd,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ConvexLoss(MarginModel):
+    """A convex loss of the margin.
+
+    Parameters
+    ----------
+    slope
+        The derivative of the loss in the margin t, a formula in t and y: + - * / ** and the functions abs, arctan,
+        cosh, exp, log, log1p, maximum, minimum, sign, sinh, sqrt, tanh. y is ±1 for two levels, else in [-1, 1].
+    bound
+        Slopes are clipped to [-bound, bound].
+    reach
+        Margins at which the formula is tabled go from -reach to reach; beyond, the slope stays as it is there.
+    """
+
+    slope: str = "tanh(t - y)"
+    bound: float = 1.0
+    reach: float = 8.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("bound", "reach"):
+            object.__setattr__(self, name, positive(f"ConvexLoss.{name}", getattr(self, name), error=QueryError))
+        table = self._table()
+        if not np.all(np.diff(table, axis=1) >= 0.0):
+            raise QueryError(f"ConvexLoss.slope must not fall with t for any y, got {self.slope!r}, which falls")
+        if not np.any(table != 0.0) or not np.any(np.diff(table, axis=1) > 0.0):
+            raise QueryError(f"ConvexLoss.slope must rise somewhere within reach, got {self.slope!r}")
+
+    @property
+    def kind(self) -> LossKind:
+        """Tabled slopes."""
+        return "table"
+
+    def query(self, schema: Schema) -> Loss:
+        """The loss, with its constants for every conceivable row."""
+        table = tuple(map(tuple, self._table().tolist()))
+        return replace(super().query(schema), setting=self.reach, table=table)
+
+    def _table(self) -> Array:
+        """Slopes at the grid of targets and margins, clipped."""
+        if not isinstance(self.slope, str) or len(self.slope) > 500:
+            raise QueryError(f"ConvexLoss.slope must be a formula of at most 500 characters, got {self.slope!r}")
+        try:
+            tree = ast.parse(self.slope, mode="eval")
+        except (SyntaxError, ValueError):
+            raise QueryError(f"ConvexLoss.slope must be a formula in t and y, got {self.slope!r}") from None
+        for node in ast.walk(tree):
+            named = isinstance(node, ast.Name) and node.id not in ("t", "y", *FUNCTIONS)
+            called = isinstance(node, ast.Call) and (not isinstance(node.func, ast.Name) or bool(node.keywords))
+            odd = isinstance(node, ast.Constant) and not isinstance(node.value, int | float)
+            if not isinstance(node, ALLOWED) or named or called or odd:
+                raise QueryError(f"ConvexLoss.slope must use t, y, numbers and {sorted(FUNCTIONS)}, got {self.slope!r}")
+            if isinstance(node, ast.Constant):
+                node.value = float(node.value)  # type: ignore[arg-type]  # whole numbers could grow without end
+        t, y = np.meshgrid(np.linspace(-self.reach, self.reach, MARGINS), np.linspace(-1.0, 1.0, TARGETS))
+        try:
+            with np.errstate(all="ignore"):
+                found = eval(  # noqa: S307  # only numbers, t, y and the functions above passed the check
+                    compile(tree, "slope", "eval"), {"__builtins__": {}}, {"t": t, "y": y, **FUNCTIONS}
+                )
+                found = np.broadcast_to(np.asarray(found, dtype=float), t.shape)
+        except (ArithmeticError, TypeError, ValueError):
+            raise QueryError(f"ConvexLoss.slope must be a formula in t and y, got {self.slope!r}") from None
+        if np.isnan(found).any():
+            raise QueryError(f"ConvexLoss.slope must be a number for every t and y, got {self.slope!r}")
+        return np.asarray(np.clip(found, -self.bound, self.bound))
+
+    def _target(self, schema: Schema) -> Target:
+        column = schema.column(self.target)
+        return self._number(schema, Bounded) if isinstance(column, Bounded) else self._label(schema, (-1.0, 1.0))
+
+    def _drawn_targets(self, query: Loss, margins: Array, rng: np.random.Generator) -> NDArray[Any]:
+        """Labels that a logistic law gives, or the margin with an error: a loss is no likelihood."""
+        assert query.target is not None
+        axis = query.target.axis
+        if axis is None:
+            return (rng.logistic(size=margins.size) < 2.0 * margins).astype(np.int64)
+        position = np.clip(margins + 0.25 * rng.normal(size=margins.size), -1.0, 1.0)
+        return axis.of_values(axis.centre + axis.unit * axis.reach * position)

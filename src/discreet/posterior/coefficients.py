@@ -1,0 +1,187 @@
+"""Released coefficients of a linear predictor: predictions, and bands where the information is known.
+
+A draw is not the posterior: it spreads by the temperature as well as by what the data leave open. Near the optimum the
+losses are quadratic, with information J (of all rows) and gradient of variance J under a true model; then a stationary
+draw given the true coefficients θ is
+
+    w ~ N(H⁻¹ β J θ,  H⁻¹ + β² H⁻¹ J H⁻¹),      H = β J + λ I
+
+With a normal prior of θ that gives a normal posterior, and bands that cover. That prior is the declared one; where the
+precision λ was only recommended, to make draws good at their temperature, it is no belief about θ and would pull the
+bands to 0: then a wide one stands in for it, of precision R²/4, under which margins deviate by 2 at most. J must be
+public or paid for: it is a function of the rows.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import QueryError
+from discreet.losses import Loss
+from discreet.posterior.export import to_datatree
+from discreet.posterior.new_rows import new_rows
+from discreet.posterior.summary import Summary, as_text, describe
+
+__all__ = ["CoefficientDraws"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CoefficientDraws:
+    """Independent draws of coefficients, (draws, coefficients), in the order of `names`.
+
+    `query` says what the columns mean; `beta` and `precision` are what was drawn with; `stationary` whether the law of
+    a draw is that of the Gibbs posterior.
+    """
+
+    values: Mapping[str, Array]
+    query: Loss = field(repr=False)
+    beta: float
+    precision: float
+    stationary: bool
+    note: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The coefficients, in order."""
+        return self.query.features.names
+
+    @property
+    def coefficients(self) -> Array:
+        """The released array."""
+        return np.asarray(self.values[self.query.parameter], dtype=float)
+
+    @property
+    def draws(self) -> int:
+        """How many draws were released."""
+        return len(self.coefficients)
+
+    def mean(self) -> Array:
+        """Average of the released draws."""
+        return np.asarray(self.coefficients.mean(axis=0))
+
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
+        """Take n of the released draws in random order, with replacement when more are asked for than were released."""
+        return self.coefficients[np.random.default_rng(rng).choice(self.draws, size=n, replace=n > self.draws)]
+
+    def decision(self, records: Any) -> Array:
+        """Margins of new records, (draws, records), given as a frame or a mapping of columns. They are not private.
+
+        Cells follow the declared rules: clipped, unknown levels by `missing`.
+        """
+        if self.query.target is None:
+            raise QueryError("CoefficientDraws.decision must have a model with a target, got a mean")
+        return np.asarray(self.coefficients @ new_rows(self.query, records).T)
+
+    def predict_proba(self, records: Any) -> Array:
+        """Probabilities of the two levels for new rows, (rows, 2), averaged over the draws; of a logistic model."""
+        if self.query.kind != "logistic":
+            raise QueryError(f"CoefficientDraws.predict_proba must have a logistic model, got {self.query.kind}")
+        from scipy.special import expit
+
+        upper = expit(self.decision(records)).mean(axis=0)
+        return np.stack([1.0 - upper, upper], axis=1)
+
+    def predict(self, records: Any) -> NDArray[Any]:
+        """For new rows: the more probable level, the expected count, or the target's value."""
+        kind, target = self.query.kind, self.query.target
+        margins = self.decision(records)
+        if kind == "poisson":
+            return np.asarray(np.exp(margins).mean(axis=0))
+        if kind == "logistic":
+            from scipy.special import expit
+
+            upper = expit(margins).mean(axis=0) > 0.5
+        elif target is not None and target.axis is not None:
+            axis = target.axis
+            return np.asarray(axis.centre + axis.unit * axis.reach * margins.mean(axis=0))
+        else:
+            upper = margins.mean(axis=0) > 0.0
+        assert target is not None
+        levels = self.query.schema.column(target.column).levels  # type: ignore[union-attr]
+        return np.asarray(np.asarray(levels)[upper.astype(int)])
+
+    def information(self, records: Any, n: int | None = None) -> Array:
+        """J of n rows like these, at the released coefficients: `records` must be public, or what is paid for.
+
+        Without n, that of the private table's public size. The logistic and the Poisson loss are likelihoods.
+        """
+        if self.query.kind not in ("logistic", "poisson"):
+            raise QueryError(f"CoefficientDraws.information must have a likelihood, got the {self.query.kind} loss")
+        z = new_rows(self.query, records)
+        total = self.query.largest_total if n is None else n
+        margins = z @ self._unshrunk(z, total)
+        weights = np.exp(margins) if self.query.kind == "poisson" else 0.25 / np.cosh(0.5 * margins) ** 2
+        return np.asarray((z * weights[:, None]).T @ z * (total / len(z)))
+
+    def interval(self, level: float = 0.9, *, information: ArrayLike | None = None) -> Array:
+        """Bands (coefficients, 2) that hold each coefficient with probability `level`, given the public information."""
+        mean, covariance = self._normal(information)
+        from scipy.special import ndtri
+
+        half = ndtri(0.5 + 0.5 * _level(level)) * np.sqrt(np.diag(covariance))
+        return np.stack([mean - half, mean + half], axis=1)
+
+    def sd(self, *, information: ArrayLike | None = None) -> Array:
+        """Deviations of the coefficients, given the public information."""
+        return np.asarray(np.sqrt(np.diag(self._normal(information)[1])))
+
+    def summary(self) -> Summary:
+        """Average over the draws; bands need the information."""
+        return describe(list(self.names), {"mean": self.mean(), "draws": np.full(len(self.names), self.draws)})
+
+    def to_datatree(self, attributes: Mapping[str, Any] | None = None) -> Any:
+        """The released draws, all and only them, as an xarray DataTree for ArviZ; `attributes` must be public."""
+        axes = {self.query.parameter: {"coefficient": self.names}}
+        return to_datatree({self.query.parameter: self.coefficients}, axes, {"note": self.note, **(attributes or {})})
+
+    def __str__(self) -> str:
+        return as_text(f"{self.draws} draw(s), tempered: {self.note}", self.summary())
+
+    def _normal(self, information: ArrayLike | None) -> tuple[Array, Array]:
+        """Mean and covariance of the coefficients given the draws."""
+        if not self.stationary or information is None:
+            need = "a stationary chain or exact draws" if not self.stationary else "information="
+            raise QueryError(
+                f"CoefficientDraws.interval must have {need}: the spread of a draw is not the uncertainty of the "
+                "coefficients, and their information must be public or paid for (see CoefficientDraws.information)"
+            )
+        j = np.asarray(information, dtype=float)
+        size = len(self.names)
+        if j.shape != (size, size) or not np.all(np.isfinite(j)):
+            raise QueryError(f"CoefficientDraws information must be a matrix {size} x {size}, got shape {j.shape}")
+        hessian_inverse = np.linalg.inv(self.beta * j + self.precision * np.eye(size))
+        towards = self.beta * hessian_inverse @ j
+        # the draws share the data: their average has the data's spread whole and the temperature's divided
+        spread = hessian_inverse / self.draws + self.beta**2 * hessian_inverse @ j @ hessian_inverse
+        weight = np.linalg.solve(spread, towards)
+        covariance = np.linalg.inv(towards.T @ weight + self._believed * np.eye(size))
+        return np.asarray(covariance @ weight.T @ self.mean()), np.asarray(covariance)
+
+    @property
+    def _believed(self) -> float:
+        """The precision of the prior of the coefficients: as declared, else wide."""
+        return self.query.features.reach**2 / 4.0 if self.query.precision is None else self.query.precision
+
+    def _unshrunk(self, z: Array, total: int) -> Array:
+        """The draws' average without the prior's pull, roughly: where J is taken. One step of its own fixed point."""
+        w = self.mean()
+        for _ in range(3):
+            weights = 0.25 / np.cosh(0.5 * (z @ w)) ** 2 if self.query.kind == "logistic" else np.exp(z @ w)
+            j = (z * weights[:, None]).T @ z * (total / len(z))
+            pulled = np.linalg.solve(
+                self.beta * j + self.precision * np.eye(len(w)), self.beta * j + 1e-9 * np.eye(len(w))
+            )
+            limit = np.linalg.lstsq(pulled, self.mean(), rcond=1e-3)[0]
+            w = np.clip(limit, -10.0, 10.0)
+        return np.asarray(w)
+
+
+def _level(level: float) -> float:
+    if not 0.0 < level < 1.0:
+        raise QueryError(f"CoefficientDraws.interval level must be in (0, 1), got {level!r}")
+    return level

@@ -1,0 +1,69 @@
+"""Langevin steps on the Gibbs posterior of a margin loss: theta - h grad U(theta) + sqrt(2h) N(0, I), many of them."""
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from discreet.samplers.kernels.margins import BLOCKS, Codes, gradients
+
+__all__ = ["steps_of_langevin"]
+
+Array = NDArray[np.float64]
+
+
+@njit(cache=True)
+def steps_of_langevin(
+    kind: int,
+    setting: float,
+    table: Array,
+    w: Array,
+    intercept: int,
+    numbers: Array,
+    codes: Codes,
+    targets: Array,
+    weights: Array,
+    shrink: Array,
+    beta: float,
+    precision: float,
+    step: float,
+    steps: int,
+    ball: float,
+    batches: int,
+    first: int,
+    noise: np.random.Generator,
+) -> None:
+    """Move the chains w (chains, coefficients) by `steps` steps; step number `first` is the first of them.
+
+    U = beta Σ phi + precision ||w||²/2. With several batches a step sees one of them, scaled up by their number, in a
+    fixed order. Every chain is projected to the ball after each step.
+    """
+    chains, size = w.shape
+    parts = np.zeros((BLOCKS, chains, size))
+    spread = math.sqrt(2.0 * step)
+    chunks = numbers.shape[0]
+    for k in range(first, first + steps):
+        batch = k % batches
+        low, high = batch * chunks // batches, (batch + 1) * chunks // batches  # runs of whole chunks
+        found = gradients(
+            kind,
+            setting,
+            table,
+            w,
+            intercept,
+            numbers[low:high],
+            codes[low:high],
+            targets[low:high],
+            weights[low:high],
+            shrink[low:high],
+            parts,
+        )
+        for chain in range(chains):
+            length = 0.0
+            for j in range(size):
+                drift = beta * batches * found[chain, j] + precision * w[chain, j]
+                w[chain, j] += spread * noise.standard_normal() - step * drift
+                length += w[chain, j] ** 2
+            if length > ball * ball:
+                w[chain] *= ball / math.sqrt(length)

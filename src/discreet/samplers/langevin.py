@@ -1,0 +1,87 @@
+"""Langevin chains on private rows: many steps in a compiled loop, a public number of them, the last state only."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["KINDS", "LangevinRun", "langevin_chains", "threads"]
+
+Array = NDArray[np.float64]
+
+KINDS = {"logistic": 0, "hinge": 1, "huber": 2, "poisson": 3, "table": 4}
+
+PIECES = 50  # how often progress is reported
+WORTH_THREADS = 10**7  # cells of one step below which threads would mostly wait for each other
+
+
+@dataclass(frozen=True)
+class LangevinRun:
+    """The public numbers of a run."""
+
+    kind: str
+    setting: float
+    table: Array
+    intercept: bool
+    beta: float
+    precision: float
+    step: float
+    steps: int
+    ball: float
+    batches: int
+
+
+def langevin_chains(
+    run: LangevinRun,
+    design: Any,
+    chains: int,
+    size: int,
+    generator: np.random.Generator,
+    progress: Callable[[int], None] | None = None,
+) -> Array:
+    """The last states of independent chains from 0, (chains, size); `progress` gets the steps done since the last call."""
+    from discreet.samplers.kernels.langevin import steps_of_langevin
+
+    w = np.zeros((chains, size))
+    piece = max(1, -(-run.steps // PIECES))
+    with threads(design.targets.size * (design.numbers.shape[1] + design.codes.shape[1] + 4) * chains):
+        for first in range(0, run.steps, piece):
+            steps_of_langevin(
+                KINDS[run.kind],
+                run.setting,
+                run.table,
+                w,
+                int(run.intercept),
+                design.numbers,
+                design.codes,
+                design.targets,
+                design.weights,
+                design.shrink,
+                run.beta,
+                run.precision,
+                run.step,
+                min(piece, run.steps - first),
+                run.ball,
+                run.batches,
+                first,
+                generator,
+            )
+            if progress is not None:
+                progress(min(piece, run.steps - first))
+    return w
+
+
+@contextmanager
+def threads(cells: int) -> Iterator[None]:
+    """One thread for a small step, all of them for a large one; what a step computes does not depend on it."""
+    import numba
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(before if cells >= WORTH_THREADS else 1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

@@ -1,0 +1,126 @@
+"""Private rows as the kernels of convex losses read them: numbers and codes in chunks, never expanded to one-hot.
+
+Arrays are (chunks, columns, rows of a chunk); rows that fill up the last chunk, and rows that a bad cell excludes, have
+weight 0. A table whose public size is above `LARGEST_IN_MEMORY` lies in files of a private directory, which goes away
+with the context, and is paged in as it is needed.
+"""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.columns import Binary, Categorical
+from discreet.features import Features
+from discreet.losses import CHUNK, Loss, Target
+
+__all__ = ["NO_NUMBER", "Design", "collected", "scaled"]
+
+Array = NDArray[np.float64]
+Columns = Mapping[str, NDArray[np.int64]]
+
+NO_NUMBER = int(np.iinfo(np.int64).min)
+LARGEST_IN_MEMORY = 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The features and targets of all rows; `shrink` is empty where no row can be longer than the radius."""
+
+    numbers: Array = field(repr=False)
+    codes: NDArray[np.uint16] = field(repr=False)
+    targets: Array = field(repr=False)
+    weights: Array = field(repr=False)
+    shrink: Array = field(repr=False)
+
+
+@contextmanager
+def collected(query: Loss, n: int, pieces: Iterable[Columns]) -> Iterator[Design]:
+    """The design of n rows that come in pieces of coded columns: level codes (-1: bad), grid steps (NO_NUMBER: bad)."""
+    features = query.features
+    p, c, chunks = len(features.numbers), len(features.categories), max(-(-n // CHUNK), 1)
+    with ExitStack() as stack:
+        folder = None
+        if chunks * CHUNK * 8 * (p + c / 4 + 2) > LARGEST_IN_MEMORY:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))
+        design = Design(
+            numbers=_zeros(folder, "numbers", (chunks, p, CHUNK), np.float64),
+            codes=_zeros(folder, "codes", (chunks, c, CHUNK), np.uint16),
+            targets=_zeros(folder, "targets", (chunks, CHUNK), np.float64),
+            weights=_zeros(folder, "weights", (chunks, CHUNK), np.float64),
+            shrink=_zeros(folder, "shrink", (chunks if features.shrinks else 0, CHUNK), np.float64),
+        )
+        at = 0
+        for piece in pieces:
+            at = _write(query, design, at, piece)
+        yield design
+
+
+def _write(query: Loss, design: Design, start: int, rows: Columns) -> int:
+    """Encode rows into the places from `start` on."""
+    features = query.features
+    size = len(next(iter(rows.values())))
+    used = np.ones(size, dtype=bool)
+    squared = np.full(size, float(len(features.categories)))
+    for j, axis in enumerate(features.numbers):
+        good = rows[axis.column] != NO_NUMBER
+        number = scaled(features, axis.centred(np.where(good, rows[axis.column], axis.low)) / axis.reach)
+        _put(design.numbers[:, j], start, number)
+        squared += number**2
+        used &= good
+    for j, (name, offset) in enumerate(zip(features.categories, features.offsets, strict=True)):
+        used &= rows[name] >= 0
+        _put(design.codes[:, j], start, offset + np.maximum(rows[name], 0))
+    if features.shrinks:
+        length = np.maximum(np.sqrt(squared), np.finfo(float).tiny)
+        _put(design.shrink, start, np.minimum(1.0, features.radius / length))
+    if query.target is not None:
+        values, good = _targets(query, query.target, rows[query.target.column])
+        _put(design.targets, start, values)
+        used &= good
+    _put(design.weights, start, used)
+    return start + size
+
+
+def _put(chunks: NDArray[Any], start: int, values: NDArray[Any]) -> None:
+    """Write one column from row `start` on: the rest of a chunk, whole chunks, the beginning of another."""
+    first, place = divmod(start, CHUNK)
+    head = min(-place % CHUNK, values.size)
+    whole = (values.size - head) // CHUNK
+    if head:
+        chunks[first, place : place + head] = values[:head]
+    first += place > 0
+    chunks[first : first + whole] = values[head : head + whole * CHUNK].reshape(whole, CHUNK)
+    tail = values[head + whole * CHUNK :]
+    if tail.size:
+        chunks[first + whole, : tail.size] = tail
+
+
+def scaled(features: Features, positions: Any) -> Array:
+    """Positions in [-1, 1] on the public interval."""
+    low, high = features.interval
+    return np.asarray(0.5 * (low + high) + 0.5 * (high - low) * np.asarray(positions, dtype=float))
+
+
+def _targets(query: Loss, target: Target, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.bool_]]:
+    """The target of every row, and which rows have one."""
+    if isinstance(query.schema.column(target.column), Binary | Categorical):
+        assert target.labels is not None
+        return np.asarray(target.labels, dtype=np.float64)[np.maximum(rows, 0)], np.asarray(rows >= 0)
+    assert target.axis is not None
+    good = np.asarray(rows != NO_NUMBER)
+    centred = target.axis.centred(np.where(good, rows, target.axis.low))
+    if query.kind == "poisson":
+        return np.asarray(target.axis.centre + target.axis.unit * centred), good
+    return np.asarray(centred / target.axis.reach), good
+
+
+def _zeros(folder: Path | None, name: str, shape: tuple[int, ...], kind: Any) -> Any:
+    if folder is None or 0 in shape:
+        return np.zeros(shape, dtype=kind)
+    return np.memmap(folder / name, dtype=kind, mode="w+", shape=shape)

@@ -1,0 +1,1 @@
+"""Numbers of the literature that this library rests on, computed exactly where they can be."""
