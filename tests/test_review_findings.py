@@ -2,9 +2,13 @@
 
 import contextlib
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dc
@@ -325,3 +329,76 @@ def test_a_subclass_does_not_pass_for_its_parent() -> None:
 def test_columns_that_are_no_names_get_words(bad) -> None:
     with pytest.raises(dc.QueryError, match="names of different columns"):
         dc.MultivariateNormal(bad)
+
+
+@pytest.mark.parametrize("grid", [4e-309, 2.0**-61, 0.0, True])
+def test_a_grid_that_draws_cannot_be_divided_by_is_refused(grid: float) -> None:
+    """An overflow after the draw would fail, or not, depending on the draw, and the request could be made again."""
+    for make in (
+        lambda: dc.PosteriorSample(epsilon=1.0, truncation=0.1, grid=grid),
+        lambda: dc.DirectSample(grid=grid),
+        lambda: dc.GibbsPosterior(1.0, 1e-5, grid=grid),
+    ):
+        with pytest.raises(dc.GuaranteeError, match=r"grid must be a number from 2\^-60"):
+            make()
+
+
+def test_every_branch_of_a_gibbs_posterior_can_be_paid(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"y": [0, 1] * 20, "x": np.linspace(-1, 1, 40)})
+    schema = dc.Schema({"y": dc.Binary(), "x": dc.Bounded(-1, 1)})
+    data = dc.open(frame, schema, id="table")
+    model = dc.LogisticRegression("y", ["x"], precision=50.0)
+    cases = {
+        "gdp": (model, dc.GibbsPosterior(0.5, 1e-6)),
+        "zcdp": (model, dc.GibbsPosterior(0.5, 1e-6, steps=3)),
+        "approximate": (model, dc.GibbsPosterior(0.5, 1e-7, sampler="exact")),
+        "pure": (replace(model, ball=1.0), dc.GibbsPosterior(0.5, sampler="exact")),
+    }
+    for name, (asked, mechanism) in cases.items():
+        budget = dc.Budget(1.0) if name == "pure" else dc.Budget(3.0, 1e-5)
+        ledger = dc.Ledger.create(tmp_path / f"{name}.ledger", budget, filter=name)
+        release = dc.release(asked, data, mechanism, ledger)
+        assert release.posterior().draws == 1
+        assert dc.release(asked, data, mechanism, ledger).value["coefficients"] == pytest.approx(
+            release.value["coefficients"], abs=0.0
+        )
+
+
+def test_a_source_that_grew_after_it_was_counted_is_not_read_beyond_its_size(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    for missing in (None, "exclude"):
+        path.write_text("y,x\n" + "1,0.5\n" * 100)
+        schema = dc.Schema({"y": dc.Binary(), "x": dc.Bounded(-1, 1, missing=missing)})
+        data = dc.open(str(path), schema)
+        path.write_text("y,x\n" + "1,0.5\n" * 110)
+        ledger = dc.Ledger.create(tmp_path / f"{missing}.ledger", dc.Budget(3.0, 1e-5), filter="gdp")
+        with pytest.raises(dc.ReleaseError, match="could not be computed"):
+            dc.release(dc.LogisticRegression("y", ["x"]), data, dc.GibbsPosterior(1.0, 1e-6, steps=2), ledger)
+
+
+def test_exact_draws_that_would_not_end_are_refused_before_they_are_paid() -> None:
+    schema = dc.Schema({"y": dc.Binary(), **{f"x{j}": dc.Bounded(-1, 1) for j in range(3)}}, n=20_000)
+    model = dc.LogisticRegression("y", ["x0", "x1", "x2"], ball=2.0)
+    with pytest.raises(dc.QueryError, match="too many proposals"):
+        dc.GibbsPosterior(1.0, sampler="exact").guarantee(model.query(schema))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dc.LogisticRegression("y", ["x"], interval=(-1e200, 1e200)),
+        lambda: dc.LogisticRegression("y", ["x"], interval=(-2.6e-162, 2.6e-162)),
+        lambda: dc.LogisticRegression(["y"], ["x"]),
+        lambda: dc.LogisticRegression("y", ["x"], precision=1e-320),
+        lambda: dc.QuadraticMean(["x"], interval=(0,)),
+        lambda: dc.QuadraticMean(["x"], interval=3),
+        lambda: dc.ConvexLoss("y", ["x"], slope="t*" + "9" * 450),
+        lambda: dc.ConvexLoss("y", ["x"], slope="exp(t, y)"),
+        lambda: dc.ConvexLoss("y", ["x"], slope="-t"),
+        lambda: dc.ConvexLoss("y", ["x"], slope="__import__('os')"),
+        lambda: dc.NormalMean("x", sd=1.0, prior=(0, 1e-160)),
+    ],
+)
+def test_odd_declarations_get_words(make: Callable[[], Any]) -> None:
+    with pytest.raises(dc.QueryError, match="must"):
+        make()

@@ -74,7 +74,7 @@ class Features:
     def widest(self) -> float:
         """The largest length that the declarations allow, rounded up: a category has length 1."""
         largest = max(abs(end) for end in self.interval)
-        return math.sqrt(len(self.numbers) * largest**2 + len(self.categories)) * ROUNDED_UP
+        return math.hypot(largest * math.sqrt(len(self.numbers)), math.sqrt(len(self.categories))) * ROUNDED_UP
 
     @property
     def shrinks(self) -> bool:

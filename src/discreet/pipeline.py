@@ -1,5 +1,6 @@
 """The straight line: `release`, and its twin without a ledger, `simulate`."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -68,10 +69,12 @@ def _apply(
 ) -> dict[str, Any]:
     """Apply the mechanism; whatever goes wrong becomes one sentence, with nothing attached that has seen a row."""
     try:
-        if isinstance(mechanism, GibbsPosterior):
-            assert isinstance(query, Loss)
-            return mechanism.apply(SystemNoise(), query, dataset, progress)
-        return mechanism.apply(SystemNoise(), query, dataset)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a warning that depends on a row would be seen
+            if isinstance(mechanism, GibbsPosterior):
+                assert isinstance(query, Loss)
+                return mechanism.apply(SystemNoise(), query, dataset, progress)
+            return mechanism.apply(SystemNoise(), query, dataset)
     except Exception:  # noqa: S110  # its text and its frames may hold private values
         pass
     raise ReleaseError("the release could not be computed: it stays charged, and the same request may be made again")

@@ -85,8 +85,9 @@ class Release:
         `"noise-aware"` conditions on the noise and covers what it says; `"plug-in"` is the papers' naive one. `prior`
         re-reads noisy statistics with another public prior. A release with groups has a posterior for each of them;
         with `pooling="partial"` their parameters come from one population, and groups learn from each other. A release
-        of draws has one posterior, `Draws`, or `CoefficientDraws` for a model with a loss. `progress` is called with the number of states that chains have made since
-        the last call; exact posteriors have no chains and never call it.
+        of draws has one posterior, `Draws`, or `CoefficientDraws` for a model with a loss. `progress` is called with
+        the number of states that chains have made since the last call; exact posteriors have no chains and never call
+        it.
         """
         if kind not in ("noise-aware", "plug-in"):
             raise QueryError(f'Release.posterior kind must be "noise-aware" or "plug-in", got {kind!r}')

@@ -160,8 +160,8 @@ def test_pure_draws_end_where_the_minimum_is_on_the_rim_or_in_a_large_ball(name:
         "wide ball": dc.LogisticRegression("y", ("x",), ball=6.0, precision=1.0),
         "counts beyond the ball": dc.PoissonRegression("k", ("x",), ball=0.1, precision=0.01),
     }[name]
-    schema = dc.Schema(COLUMNS, n=400)
-    dataset, mechanism = table_of(schema), dc.GibbsPosterior(epsilon=450, draws=500, sampler="exact")
+    schema = dc.Schema(COLUMNS, n=200)
+    dataset, mechanism = table_of(schema), dc.GibbsPosterior(epsilon=450, draws=250, sampler="exact")
     query = model.query(schema)
     drawn = mechanism.apply(SeededNoise(6), query, dataset)["coefficients"]
     assert np.linalg.norm(drawn, axis=1).max() <= query.ball * (1 + 1e-8)

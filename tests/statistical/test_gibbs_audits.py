@@ -25,7 +25,7 @@ from discreet.sources import CodedRows, Dataset
 from discreet.sources.design import Design
 
 DELTA, EPSILON = 0.02, 2.0
-FEW, MANY = 6_000, 200_000
+FEW, MANY, TIGHT = 6_000, 200_000, 1_000_000
 N = 4
 PIECE = 20_000
 
@@ -107,8 +107,8 @@ def test_few_chains_stay_below_the_claim(name: str, d: int, steps: Any) -> None:
 @pytest.mark.parametrize(("d", "steps"), SETTINGS)
 @pytest.mark.parametrize("name", MODELS)
 def test_many_chains_stay_below_the_claim(name: str, d: int, steps: Any, evidence: Any) -> None:
-    """200,000 chains a side; where the loss is linear the claim is attained up to the error of the audit."""
-    found, claim = evidence(lambda: list(audited(name, d, steps, MANY, seed=2)))
+    """200,000 chains a side, a million where the loss is linear: there nine tenths of the claim must be found."""
+    found, claim = evidence(lambda: list(audited(name, d, steps, TIGHT if name == "linear" else MANY, seed=2)))
     assert found <= claim
     if name == "linear" and claim > 1.5:
         assert found >= 0.9 * claim

@@ -34,6 +34,7 @@ from discreet.guarantee import (
     Node,
     PureDP,
     RenyiDP,
+    Within,
     terms,
 )
 
@@ -45,7 +46,7 @@ LARGEST_REQUEST = Decimal("1e100")
 EXACT = Context(prec=120)
 
 
-Priced = Leaf | RenyiDP | ConjugateProfile
+Priced = Leaf | RenyiDP | ConjugateProfile | Within
 SHARES_OF_DELTA = (0.1, 0.01, 0.001, 0.0001)  # of the half that pays for delta_i
 
 
@@ -88,7 +89,7 @@ class Filter:
                 return None
             amounts = [EXACT.multiply(price or Decimal(0), Decimal(count)) for price, count in parts]
             return reduce(EXACT.add, amounts, Decimal(0))
-        return self.price(leaf, budget) if isinstance(leaf, Leaf | RenyiDP | ConjugateProfile) else None
+        return self.price(leaf, budget) if isinstance(leaf, Leaf | RenyiDP | ConjugateProfile | Within) else None
 
     def limit(self, budget: Budget) -> Decimal:
         """The whole budget in this filter's unit, rounded down."""
@@ -151,13 +152,11 @@ def _gdp_price(leaf: Priced, _: Budget) -> Decimal | None:
 
 
 def _approximate_price(leaf: Priced, budget: Budget) -> Decimal | None:
-    if isinstance(leaf, RenyiDP | ConjugateProfile):
+    if not isinstance(leaf, PureDP | BoundedRange | ApproxDP):
         slacks = [share * _delta(budget) / 2 for share in SHARES_OF_DELTA]
         known = [(leaf.epsilon(slack) * (1 + 1e-12), slack) for slack in slacks]
         prices = [_share(epsilon, slack, budget) for epsilon, slack in known if math.isfinite(epsilon)]
         return min(prices, default=None)
-    if not isinstance(leaf, PureDP | BoundedRange | ApproxDP):
-        return None
     return _share(leaf.level, leaf.slack if isinstance(leaf, ApproxDP) else 0.0, budget)
 
 

@@ -9,7 +9,10 @@ from discreet.guarantee import Guarantee
 from discreet.randomness import NoiseSource
 from discreet.sources import Dataset
 
-__all__ = ["Mechanism", "check_draws", "check_label"]
+__all__ = ["FINEST_GRID", "Mechanism", "check_draws", "check_grid", "check_label"]
+
+# a finer grid divides draws out of the range of doubles, and an error after the draw would tell about it
+FINEST_GRID = 2.0**-60
 
 
 class Mechanism(Protocol):
@@ -33,6 +36,13 @@ def check_label(kind: str, label: object) -> None:
     """A label is a short printable text: it is public and appears in ledgers and reports."""
     if not (isinstance(label, str) and len(label) <= 200 and (label == "" or label.isprintable())):
         raise GuaranteeError(f"{kind}.label must be a printable text of at most 200 characters, got {label!r}")
+
+
+def check_grid(kind: str, grid: object, below: float) -> float:
+    """A grid that every draw can be divided by."""
+    if not isinstance(grid, int | float) or isinstance(grid, bool) or not FINEST_GRID <= grid < below:
+        raise GuaranteeError(f"{kind}.grid must be a number from 2^-60 to {below:g}, got {grid!r}")
+    return float(grid)
 
 
 def check_draws(kind: str, draws: object) -> None:

@@ -20,7 +20,7 @@ from discreet.errors import GuaranteeError, QueryError
 from discreet.families import BoundedMean, Dirichlet, DirichletTables, ExponentialRate, Family, GaussianMean
 from discreet.guarantee import Basis, ConjugateProfile, GaussianDP, Guarantee, RenyiDP, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_draws, check_label
+from discreet.mechanisms.base import check_draws, check_grid, check_label
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.conjugate import conjugate_draws
@@ -47,7 +47,7 @@ class ConjugateSample:
         name = type(self).__name__
         check_draws(name, self.draws)
         check_label(name, self.label)
-        object.__setattr__(self, "grid", positive(f"{name}.grid", self.grid, below=1e6))
+        object.__setattr__(self, "grid", check_grid(name, self.grid, below=1e6))
 
     def fractions(self, query: Statistics) -> tuple[float, float]:  # noqa: ARG002 - the signature all samplers share
         """R and m, from public facts: both 1 here."""

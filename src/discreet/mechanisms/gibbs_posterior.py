@@ -22,7 +22,7 @@ from discreet.features import ROUNDED_UP
 from discreet.guarantee import AllOf, Basis, BoundedRange, GaussianDP, Guarantee, Repeated, Within
 from discreet.guarantee.basis import positive
 from discreet.losses import Loss
-from discreet.mechanisms.base import check_draws, check_label
+from discreet.mechanisms.base import check_draws, check_grid, check_label
 from discreet.randomness import NoiseSource
 from discreet.samplers.gibbs_exact import normal_draws, rejection_draws
 from discreet.samplers.langevin import LangevinRun, langevin_chains
@@ -75,8 +75,9 @@ class GibbsPosterior:
     label: str = ""
 
     def __post_init__(self) -> None:
-        for name, limit in (("epsilon", LARGEST_EPSILON), ("bias", 0.5), ("grid", 1.0)):
+        for name, limit in (("epsilon", LARGEST_EPSILON), ("bias", 0.5)):
             object.__setattr__(self, name, positive(f"GibbsPosterior.{name}", getattr(self, name), below=limit))
+        object.__setattr__(self, "grid", check_grid("GibbsPosterior", self.grid, below=1.0))
         if self.delta is not None:
             object.__setattr__(self, "delta", positive("GibbsPosterior.delta", self.delta, below=1.0))
         check_draws("GibbsPosterior", self.draws)
@@ -124,6 +125,7 @@ class GibbsPosterior:
             exact = f"{exact} among {self._proposals(query)} proposals, or the prior's if all are rejected"
         gaussian = GaussianDP(law.mu, basis("strongly log-concave laws, Theorem 1", exact))
         if self.delta is None:
+            self._check_pace(query)
             # less than the budget where β = 1 is private enough
             each = min(self.epsilon / self.draws, ball_range(law.beta, query.gradient, 2.0 * query.ball) * ROUNDED_UP)
             ranged = BoundedRange(each, basis("bounded log-ratio on a ball, Theorem 1", exact))
@@ -206,6 +208,22 @@ class GibbsPosterior:
         rate = math.log((law.smoothness + law.convexity) / (law.smoothness - law.convexity))
         start = max(query.largest_total * law.beta * query.lipschitz / math.sqrt(law.convexity), 1.0)
         return min(ANCHOR_STEPS, math.ceil(math.log(100.0 * start) / rate))
+
+    def _check_pace(self, query: Loss) -> None:
+        """Refuse draws on a ball that fill so little of it that proposals would hardly ever be accepted.
+
+        A guess from public numbers, which no guarantee rests on: the volume that a peak of curvature M has in the ball,
+        halved in each direction for one on the rim; a loss with corners is as steep as n β L.
+        """
+        law, size = self.law(query), query.features.size
+        steep = query.largest_total * law.beta * query.lipschitz
+        width = min(math.sqrt(2.0 / law.smoothness), query.ball) if math.isfinite(law.smoothness) else 1.0 / steep
+        log_share = size * math.log(0.5 * min(1.0, width / query.ball)) + math.lgamma(0.5 * size + 1.0)
+        if log_share < -math.log(MOST_PROPOSALS):
+            raise QueryError(
+                f"GibbsPosterior.delta must be given for {size} coefficients and {query.largest_total} rows on this "
+                "ball: an exact draw would take too many proposals, got None"
+            )
 
     def _proposals(self, query: Loss) -> int:
         """How many proposals leave less than the allowed chance of failing, for every table."""

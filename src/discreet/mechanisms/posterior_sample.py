@@ -19,7 +19,7 @@ from discreet.errors import GuaranteeError, QueryError
 from discreet.families import ConditionalTable, Dirichlet, DirichletTables, Family, GaussianMean
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_draws, check_label
+from discreet.mechanisms.base import check_draws, check_grid, check_label
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.declared_space import DeclaredSpace, tables_of
@@ -80,7 +80,7 @@ class PosteriorSample:
             "epsilon": positive("PosteriorSample.epsilon", self.epsilon),  # 1 and 1.0 are the same request
             "truncation": _checked_truncation(self.truncation),
             "interval": _checked_interval(self.interval),
-            "grid": None if self.grid is None else positive("PosteriorSample.grid", self.grid, below=1e6),
+            "grid": None if self.grid is None else check_grid("PosteriorSample", self.grid, below=1e6),
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.guarantee.basis import positive
 from discreet.losses import Loss, LossKind, Target
+from discreet.models.loss_model import checked_size
 from discreet.models.margin_model import Array, MarginModel
 from discreet.schema import Bounded, Schema
 
@@ -56,7 +56,7 @@ class ConvexLoss(MarginModel):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("bound", "reach"):
-            object.__setattr__(self, name, positive(f"ConvexLoss.{name}", getattr(self, name), error=QueryError))
+            object.__setattr__(self, name, checked_size(f"ConvexLoss.{name}", getattr(self, name)))
         table = self._table()
         if not np.all(np.diff(table, axis=1) >= 0.0):
             raise QueryError(f"ConvexLoss.slope must not fall with t for any y, got {self.slope!r}, which falls")
@@ -83,10 +83,12 @@ class ConvexLoss(MarginModel):
             raise QueryError(f"ConvexLoss.slope must be a formula in t and y, got {self.slope!r}") from None
         for node in ast.walk(tree):
             named = isinstance(node, ast.Name) and node.id not in ("t", "y", *FUNCTIONS)
-            called = isinstance(node, ast.Call) and (not isinstance(node.func, ast.Name) or bool(node.keywords))
+            called = isinstance(node, ast.Call) and not _is_plain(node)
             odd = isinstance(node, ast.Constant) and not isinstance(node.value, int | float)
             if not isinstance(node, ALLOWED) or named or called or odd:
                 raise QueryError(f"ConvexLoss.slope must use t, y, numbers and {sorted(FUNCTIONS)}, got {self.slope!r}")
+            if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value > 2**1000:
+                raise QueryError("ConvexLoss.slope must have numbers that doubles can hold, got a larger one")
             if isinstance(node, ast.Constant):
                 node.value = float(node.value)  # type: ignore[arg-type]  # whole numbers could grow without end
         t, y = np.meshgrid(np.linspace(-self.reach, self.reach, MARGINS), np.linspace(-1.0, 1.0, TARGETS))
@@ -114,3 +116,9 @@ class ConvexLoss(MarginModel):
             return (rng.logistic(size=margins.size) < 2.0 * margins).astype(np.int64)
         position = np.clip(margins + 0.25 * rng.normal(size=margins.size), -1.0, 1.0)
         return axis.of_values(axis.centre + axis.unit * axis.reach * position)
+
+
+def _is_plain(call: ast.Call) -> bool:
+    """A call of a known function with as many arguments as it has: numpy would take more as places to write to."""
+    arguments = 2 if isinstance(call.func, ast.Name) and call.func.id in ("maximum", "minimum") else 1
+    return isinstance(call.func, ast.Name) and not call.keywords and len(call.args) == arguments

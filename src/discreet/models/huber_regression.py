@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import QueryError
-from discreet.guarantee.basis import positive
 from discreet.losses import Loss, LossKind, Target
+from discreet.models.loss_model import checked_size
 from discreet.models.margin_model import Array, MarginModel
 from discreet.schema import Bounded, Schema
 
@@ -23,8 +22,7 @@ class HuberRegression(MarginModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked = positive("HuberRegression.threshold", self.threshold, error=QueryError)
-        object.__setattr__(self, "threshold", checked)
+        object.__setattr__(self, "threshold", checked_size("HuberRegression.threshold", self.threshold))
 
     @property
     def kind(self) -> LossKind:

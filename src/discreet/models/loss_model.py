@@ -3,8 +3,12 @@
 from typing import Any, NoReturn
 
 from discreet.errors import QueryError
+from discreet.guarantee.basis import positive
+from discreet.models.base import number
 
-__all__ = ["LossModel"]
+__all__ = ["LossModel", "checked_interval", "checked_size"]
+
+SMALLEST, LARGEST = 1e-9, 1e9  # of declared lengths and precisions: their squares and products stay within doubles
 
 
 class LossModel:
@@ -21,3 +25,21 @@ class LossModel:
     def updated(self, public: Any) -> NoReturn:  # noqa: ARG002 - the signature all models share
         """Refused: a convex loss has no conjugate prior that public records could strengthen."""
         raise QueryError(f"{type(self).__name__}.updated must not be asked: a convex loss has no conjugate prior")
+
+
+def checked_interval(kind: str, interval: Any) -> tuple[float, float]:
+    """Two rising numbers of ordinary size."""
+    if not isinstance(interval, tuple | list) or len(interval) != 2:
+        raise QueryError(f"{kind}.interval must be two numbers, got {interval!r}")
+    low, high = (number(f"{kind}.interval", end) for end in interval)
+    if not (low < high and SMALLEST <= max(abs(low), abs(high)) <= LARGEST):
+        raise QueryError(f"{kind}.interval must be two rising numbers within {LARGEST:g}, got {interval!r}")
+    return low, high
+
+
+def checked_size(field: str, value: Any) -> float:
+    """A length or a precision of ordinary size."""
+    size = positive(field, value, error=QueryError)
+    if not SMALLEST <= size <= LARGEST:
+        raise QueryError(f"{field} must be from {SMALLEST:g} to {LARGEST:g}, got {value!r}")
+    return size

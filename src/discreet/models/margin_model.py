@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from discreet.axes import Axis
 from discreet.errors import QueryError
 from discreet.features import Features
-from discreet.guarantee.basis import positive
 from discreet.losses import Loss, LossKind, Target
-from discreet.models.base import Simulated, column_names, number
-from discreet.models.loss_model import LossModel
+from discreet.models.base import Simulated, column_names
+from discreet.models.loss_model import LossModel, checked_interval, checked_size
 from discreet.query import levels_of
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 
@@ -59,6 +58,8 @@ class MarginModel(LossModel):
     def __post_init__(self) -> None:
         kind = type(self).__name__
         features = column_names(f"{kind}.features", self.features)
+        if not isinstance(self.target, str) or not self.target:
+            raise QueryError(f"{kind}.target must be the name of a column, got {self.target!r}")
         if self.target in features:
             raise QueryError(f"{kind}.features must not contain the target, got {list(features)!r}")
         object.__setattr__(self, "features", features)
@@ -66,15 +67,10 @@ class MarginModel(LossModel):
             raise QueryError(f"{kind}.intercept must be true or false, got {self.intercept!r}")
         if self.by is not None:
             raise QueryError(f"{kind}.by must not be given: a loss is asked of the whole table, got {self.by!r}")
-        if not isinstance(self.interval, tuple | list) or len(self.interval) != 2:
-            raise QueryError(f"{kind}.interval must be two numbers, got {self.interval!r}")
-        low, high = (number(f"{kind}.interval", end) for end in self.interval)
-        if not low < high:
-            raise QueryError(f"{kind}.interval must be two rising numbers, got {self.interval!r}")
-        object.__setattr__(self, "interval", (low, high))
+        object.__setattr__(self, "interval", checked_interval(kind, self.interval))
         for name in ("radius", "precision", "ball"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, positive(f"{kind}.{name}", getattr(self, name), error=QueryError))
+                object.__setattr__(self, name, checked_size(f"{kind}.{name}", getattr(self, name)))
 
     @property
     def kind(self) -> LossKind:

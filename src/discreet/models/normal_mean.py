@@ -52,6 +52,8 @@ class NormalMean:
         mean, sd = self.prior
         field = "NormalMean.prior"
         object.__setattr__(self, "prior", (number(field, mean), positive(field, sd, error=QueryError)))
+        if not 1e-60 <= sd <= 1e60:  # beyond, its square leaves the doubles
+            raise QueryError(f"{field} must have a deviation from 1e-60 to 1e60, got {sd!r}")
 
     def query(self, schema: Schema) -> Statistics:
         """The sum of the clamped cells."""

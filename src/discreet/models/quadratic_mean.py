@@ -7,10 +7,9 @@ import numpy as np
 
 from discreet.errors import QueryError
 from discreet.features import Features
-from discreet.guarantee.basis import positive
 from discreet.losses import Loss
-from discreet.models.base import Simulated, column_names, number
-from discreet.models.loss_model import LossModel
+from discreet.models.base import Simulated, column_names
+from discreet.models.loss_model import LossModel, checked_interval, checked_size
 from discreet.schema import Bounded, Count, Schema
 
 __all__ = ["QuadraticMean"]
@@ -29,13 +28,10 @@ class QuadraticMean(LossModel):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", column_names("QuadraticMean.columns", self.columns))
-        low, high = (number("QuadraticMean.interval", end) for end in self.interval)
-        if not low < high:
-            raise QueryError(f"QuadraticMean.interval must be two rising numbers, got {self.interval!r}")
-        object.__setattr__(self, "interval", (low, high))
+        object.__setattr__(self, "interval", checked_interval("QuadraticMean", self.interval))
         for name in ("radius", "precision"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, positive(f"QuadraticMean.{name}", getattr(self, name), error=QueryError))
+                object.__setattr__(self, name, checked_size(f"QuadraticMean.{name}", getattr(self, name)))
         if self.by is not None:
             raise QueryError(f"QuadraticMean.by must not be given: a loss is asked of the whole table, got {self.by!r}")
 

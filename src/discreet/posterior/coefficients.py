@@ -113,6 +113,8 @@ class CoefficientDraws:
         if self.query.kind not in ("logistic", "poisson"):
             raise QueryError(f"CoefficientDraws.information must have a likelihood, got the {self.query.kind} loss")
         z = new_rows(self.query, records)
+        if len(z) == 0 or not (n is None or (isinstance(n, int) and n > 0)):
+            raise QueryError(f"CoefficientDraws.information must have records and a number of rows from 1, got {n!r}")
         total = self.query.largest_total if n is None else n
         margins = z @ self._unshrunk(z, total)
         weights = np.exp(margins) if self.query.kind == "poisson" else 0.25 / np.cosh(0.5 * margins) ** 2
@@ -182,6 +184,6 @@ class CoefficientDraws:
 
 
 def _level(level: float) -> float:
-    if not 0.0 < level < 1.0:
+    if not isinstance(level, int | float) or not 0.0 < level < 1.0:
         raise QueryError(f"CoefficientDraws.interval level must be in (0, 1), got {level!r}")
     return level

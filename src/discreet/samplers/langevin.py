@@ -42,7 +42,7 @@ def langevin_chains(
     generator: np.random.Generator,
     progress: Callable[[int], None] | None = None,
 ) -> Array:
-    """The last states of independent chains from 0, (chains, size); `progress` gets the steps done since the last call."""
+    """The last states of independent chains from 0, (chains, size); `progress` gets the steps since its last call."""
     from discreet.samplers.kernels.langevin import steps_of_langevin
 
     w = np.zeros((chains, size))

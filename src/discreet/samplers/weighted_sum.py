@@ -29,8 +29,9 @@ Array = NDArray[np.float64]
 
 DIFFERENCE = 1e-3  # step of numerical derivatives of a record's moments, in units of 1 / reach or of the tilt
 MOST_STEPS = 200
+STEEPEST = 200.0  # a tilt e^{200 v} leaves nothing but the highest value of v
 TYPICAL = 0.5  # a tilt is good enough when both peaks are this many deviations apart
-BOUND_TILTS = np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 40.0])  # in units of 1 / deviation; 8 suits a bell
+BOUND_TILTS = np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 40.0])  # in units of 1 / scale; 8 suits a bell
 RESOLUTION = 6.0  # points of the list in the width of a bell
 SMOOTH = 1e-10  # share of the transform at the highest frequency of the list, below which the list is fine enough
 UNSEEN = 1e-13  # share of the transform below which frequencies are left out
@@ -72,8 +73,8 @@ class WeightedSum:
         transform = self.record.at(theta)
         place, tilt, deviation = self._meeting(transform, theta.size)
         log_height = self.n * transform.log_moment(tilt[:, np.newaxis])[:, 0]
-        above, below = self._ends(transform, tilt, deviation, log_height)
         window = self._weight.window(place, tilt)
+        above, below = self._ends(transform, tilt, deviation + window[2], log_height)
         result = np.zeros(theta.size)
         left, fineness = np.arange(theta.size), RESOLUTION
         while left.size:
@@ -121,7 +122,8 @@ class WeightedSum:
         low, high = np.full(parameters, -self._farthest), np.full(parameters, self._farthest)
         place = np.clip(self._slopes(transform, np.zeros(parameters))[0], low, high)
         for _ in range(MOST_STEPS):
-            tilt, curvature = self._weight.slopes(place)
+            slope, curvature = self._weight.slopes(place)
+            tilt = np.clip(slope, -STEEPEST, STEEPEST)
             mean, variance = self._slopes(transform, tilt)
             gap = mean - place
             low, high = np.where(gap > 0, place, low), np.where(gap > 0, high, place)
@@ -141,11 +143,14 @@ class WeightedSum:
         curvature = np.maximum((moments[:, 2] - 2.0 * moments[:, 1] + moments[:, 0]) / step**2, 0.0)
         return np.asarray(self.n * slope), np.asarray(self.n * curvature)
 
-    def _ends(self, transform: Transform, s: Array, deviation: Array, log_height: Array) -> tuple[Array, Array]:
-        """The sums above and below which the tilted law has nothing, by Chernoff's bound."""
+    def _ends(self, transform: Transform, s: Array, scale: Array, log_height: Array) -> tuple[Array, Array]:
+        """The sums above and below which the tilted law has nothing, by Chernoff's bound with tilts of order 1 / scale.
+
+        The scale is that of the law and of the weight it meets: finer ends would not matter.
+        """
         bounds = []
         for side in (1.0, -1.0):
-            u = BOUND_TILTS / (deviation[:, np.newaxis] + 1.0)
+            u = BOUND_TILTS / np.maximum(scale, 1.0)[:, np.newaxis]
             grown = self.n * transform.log_moment(s[:, np.newaxis] + side * u)
             reached = np.min((grown - log_height[:, np.newaxis] + LOST) / u, axis=1)
             bounds.append(side * np.minimum(reached, self._farthest))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.columns import Binary, Categorical
+from discreet.errors import ReleaseError
 from discreet.features import Features
 from discreet.losses import CHUNK, Loss, Target
 
@@ -57,6 +58,8 @@ def collected(query: Loss, n: int, pieces: Iterable[Columns]) -> Iterator[Design
         )
         at = 0
         for piece in pieces:
+            if at + len(next(iter(piece.values()))) > n:  # the source has grown since its units were counted
+                raise ReleaseError("the source must not change while it is read")
             at = _write(query, design, at, piece)
         yield design
 

@@ -154,7 +154,7 @@ def _collected(stack: ExitStack, connection: Any, attach: Callable[[], None], qu
     attach()
     size = query.largest_total
     if query.total is None:  # persons keep as many rows as they have, up to their bound
-        size = int(connection.sql(text).aggregate("count(*)").fetchall()[0][0])
+        size = min(size, int(connection.sql(text).aggregate("count(*)").fetchall()[0][0]))
         attach()
     reader = connection.sql(text).to_arrow_reader(BATCH)
     return stack.enter_context(collected(query, size, (_columns(query, batch) for batch in reader)))
