@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -21,7 +22,7 @@ from discreet.families import Dirichlet, DirichletTables
 from discreet.guarantee import Guarantee
 from discreet.losses import Loss, Query
 from discreet.mechanisms import MECHANISMS, ConjugateSample, GibbsPosterior, NoisyStatistics, PosteriorSample
-from discreet.models import MODELS, Model, Poolable
+from discreet.models import MODELS, GivenDraws, Model, Poolable
 from discreet.posterior import CoefficientDraws, Draws, GroupedPosterior, Posterior, beta_given_draws, pooled_posterior
 from discreet.query import Statistics
 from discreet.recipe import build, describe
@@ -128,14 +129,18 @@ class Release:
         return pooled_posterior(query.by, likelihoods, model.population(query.schema))
 
     def _draws(self, mechanism: PosteriorSample | ConjugateSample, query: Statistics) -> Draws:
-        """The draws, and for one probability what their law says of it."""
+        """The draws, and for one parameter what their law says of it."""
         family, note = query.family, mechanism.note(query)
         if isinstance(family, DirichletTables):
             counted = {statistic.name: statistic for statistic in query.statistics}
             levels = {t.parameter: counted[t.statistic].levels[len(t.shape) - 1] for t in family.tables}
             return Draws(self.value, levels, note)
         if not isinstance(family, Dirichlet):
-            return Draws(self.value, {}, note)
+            model = self.model
+            if family is None or not isinstance(model, GivenDraws):
+                return Draws(self.value, {}, note)
+            drawn = self.value[family.parameter]
+            return Draws(self.value, {}, note, model.given_draws(query, partial(mechanism.log_law, query, drawn)))
         if family.coordinate is None or query.total is None:
             return Draws(self.value, {} if family.coordinate is not None else {family.parameter: query.levels}, note)
         draws, (b, a) = self.value[family.parameter], family.prior

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from discreet.families import Dirichlet
 from discreet.losses import Loss
 from discreet.mechanisms import GibbsPosterior, Mechanism, NoisyStatistics
-from discreet.models import Model
+from discreet.models import GivenDraws, Model
 from discreet.pipeline import query_of, simulate
 from discreet.schema import Schema
 
@@ -76,7 +76,9 @@ def _has_intervals(model: Model, mechanism: Mechanism, schema: Schema) -> bool:
     if isinstance(mechanism, NoisyStatistics):
         return True
     family = model.query(schema).family
-    return isinstance(family, Dirichlet) and family.coordinate is not None and model.query(schema).total is not None
+    if isinstance(family, Dirichlet):
+        return family.coordinate is not None and model.query(schema).total is not None
+    return family is not None and isinstance(model, GivenDraws)
 
 
 def _arrays(values: dict[str, list[float]]) -> dict[str, Array]:

@@ -24,7 +24,8 @@ from discreet.mechanisms.base import check_draws, check_grid, check_label
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.conjugate import conjugate_draws
-from discreet.samplers.tempered import log_density, parameters, plain_prior
+from discreet.samplers.draw_laws import log_draws
+from discreet.samplers.tempered import parameters, plain_prior
 from discreet.schema import Record
 from discreet.sources import Dataset
 
@@ -76,7 +77,7 @@ class ConjugateSample:
         """
         family, (r, m) = _family(self, query), self.fractions(query)
         laws = parameters(family, plain_prior(family) / m, r, statistic, query.largest_total)
-        return log_density(family, draws, laws)
+        return log_draws(family, draws, self.grid, laws)
 
     def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
         """Read the exact statistic once, draw, round to the public grid."""

@@ -23,8 +23,9 @@ from discreet.mechanisms.base import check_draws, check_grid, check_label
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.declared_space import DeclaredSpace, tables_of
+from discreet.samplers.draw_laws import log_draws
 from discreet.samplers.exact_grid import MOST_POINTS, GridLaw, default_grid, grid_ends, grid_law, log_grid_law
-from discreet.samplers.tempered import Tempering, log_density, parameters, prior_part, scalar_draws, vector_draws
+from discreet.samplers.tempered import Tempering, parameters, prior_part, scalar_draws, vector_draws
 from discreet.schema import Record
 from discreet.sources import Dataset
 
@@ -171,7 +172,7 @@ class PosteriorSample:
         laws = parameters(family, self._part(query, family), 1.0 / self.temperature(query), values, n)
         if self.arithmetic == "exact":
             return log_grid_law(family, self._grid_law(query), draws, laws, values, n)
-        return log_density(family, draws, laws, self._space.of(family))
+        return log_draws(family, draws, self._grid(query), laws, self._space.of(family))
 
     @property
     def _space(self) -> DeclaredSpace:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from discreet.models.base import Model, Poolable
+from discreet.models.base import GivenDraws, Model, Poolable
 from discreet.models.bayesian_network import BayesianNetwork
 from discreet.models.beta_bernoulli import BetaBernoulli
 from discreet.models.convex_loss import ConvexLoss
@@ -29,6 +29,7 @@ __all__ = [
     "DirichletCategorical",
     "GammaExponential",
     "GammaPoisson",
+    "GivenDraws",
     "HingeClassifier",
     "HuberRegression",
     "LinearRegression",

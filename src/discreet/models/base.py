@@ -9,12 +9,13 @@ from discreet.errors import QueryError
 from discreet.guarantee.basis import positive
 from discreet.losses import Query
 from discreet.noise import NoiseLaw
-from discreet.posterior import Likelihood, Posterior, Scalar
+from discreet.posterior import CurvePosterior, Likelihood, Posterior, Scalar
 from discreet.query import Statistics
 from discreet.schema import Schema
 from discreet.sources import Dataset
 
 __all__ = [
+    "GivenDraws",
     "Model",
     "Poolable",
     "Progress",
@@ -79,6 +80,14 @@ class Poolable(Protocol):
 
     def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
         """Log-probability of one group's release, up to a constant, as a function of the parameter."""
+
+
+@runtime_checkable
+class GivenDraws(Protocol):
+    """A model of one parameter whose released draws say how much is known of it."""
+
+    def given_draws(self, query: Statistics, log_draws: Callable[[Any], Any]) -> CurvePosterior:
+        """The posterior given draws; `log_draws` is their log-probability at each value of the exact sum."""
 
 
 def checked_prior(field: str, prior: Any) -> float | tuple[float, ...]:

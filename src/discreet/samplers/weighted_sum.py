@@ -128,7 +128,8 @@ class WeightedSum:
             gap = mean - place
             low, high = np.where(gap > 0, place, low), np.where(gap > 0, high, place)
             new = place + gap / (1.0 - variance * curvature)
-            new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
+            short = np.abs(new - place) < 0.5 * (high - low)  # long steps may go back and forth
+            new = np.where(short, new, 0.5 * (low + high))
             settled = (np.abs(gap) <= TYPICAL * np.sqrt(variance - 1.0 / curvature)) | (new == place)
             if settled.all():
                 break
