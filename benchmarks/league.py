@@ -1,10 +1,10 @@
 """League of private logistic regressions: test error of one draw, mean of 20, on Abalone, Adult and MNIST 3 against 8.
 
-Every bound and level is public, every private column is at delta = 1e-5, and all methods see the same encoded rows:
+Every bound and level is public, and all methods see the same encoded rows. Ours, renyi and minami have delta = 1e-5:
 
 - short, stationary: `GibbsPosterior`, drawn by `simulate` (a cell with a star: see `ideal_draws`);
 - renyi, minami: the short chain calibrated by weaker bounds, the same steps on the dense matrix;
-- OPS: one posterior sample on a public ball at pure epsilon, a star everywhere: nobody can draw it exactly;
+- OPS: one posterior sample on a public ball at pure epsilon, a star everywhere: exact draws are out of reach here;
 - diffprivlib's LogisticRegression, C = 1 (its default), and the best C of five by the test error itself, which favours
   it. Its guarantee is pure epsilon, which is stronger than ours at the same epsilon;
 - scikit-learn's LogisticRegression, C = 1, not private.

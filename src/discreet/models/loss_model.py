@@ -8,7 +8,7 @@ from discreet.models.base import number
 
 __all__ = ["LossModel", "checked_interval", "checked_size"]
 
-SMALLEST, LARGEST = 1e-9, 1e9  # of declared lengths and precisions: their squares and products stay within doubles
+SMALLEST, LARGEST = 1e-12, 1e12  # of declared lengths and precisions: their squares and products stay within doubles
 
 
 class LossModel:
