@@ -14,6 +14,7 @@ import pytest
 import discreet as dc
 from discreet.audit import rank_uniformity
 from discreet.models import MODELS, bayesian_network, gaussian
+from discreet.models.loss_model import LossModel
 
 N = 100
 COLUMNS = {
