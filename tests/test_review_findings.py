@@ -402,3 +402,11 @@ def test_exact_draws_that_would_not_end_are_refused_before_they_are_paid() -> No
 def test_odd_declarations_get_words(make: Callable[[], Any]) -> None:
     with pytest.raises(dc.QueryError, match="must"):
         make()
+
+
+def test_a_grid_that_is_too_fine_for_its_space_is_refused() -> None:
+    """Rates up to 1e300 divided by 2^-60 leave the doubles for some draws and not for others."""
+    query = dc.GammaExponential("t").query(dc.Schema({"t": dc.Bounded(0, 3)}, n=4))
+    with pytest.raises(dc.QueryError, match=r"PosteriorSample\.grid must be from"):
+        dc.PosteriorSample(epsilon=1.0, interval=(1.0, 1e300), grid=2.0**-60).guarantee(query)
+    assert dc.PosteriorSample(epsilon=1.0, interval=(1.0, 1e300)).guarantee(query).epsilon(0.0) == 1.0

@@ -27,7 +27,7 @@ from discreet.query import Statistics, used_rows
 from discreet.schema import Schema
 from discreet.sizes import KnownSize, UniformSizes
 
-__all__ = ["CHUNK", "Loss", "LossKind", "Query", "Target"]
+__all__ = ["CHUNK", "LOGISTIC_OF_ONE_FEATURE", "Loss", "LossKind", "Query", "Target"]
 
 CHUNK = 128  # rows are kept and batched in runs of so many
 

@@ -1,11 +1,9 @@
 """Private logistic regression on a real table; skipped in one line where the shared data are absent."""
 
-import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import discreet as dc
 
@@ -19,16 +17,6 @@ NUMBERS = {
     "hours_per_week": dc.Bounded(1, 99),
 }
 LEVELS = ("workclass", "education", "marital_status", "occupation", "relationship", "race", "sex", "native_country")
-
-
-@pytest.fixture
-def adult() -> Path:
-    path = DATA / "adult_train.parquet"
-    if not path.exists():
-        if os.environ.get("DISCREET_REQUIRE_DATA"):
-            pytest.fail("shared data must be present, got a skip where they were required")
-        pytest.skip("shared data are absent")
-    return path
 
 
 def test_one_short_draw_predicts_incomes(adult: Path) -> None:

@@ -54,18 +54,17 @@ def reference(z: Any, y: Any, beta: float, precision: float, rng: np.random.Gene
 
 
 @pytest.mark.audit
-def test_the_law_on_adult_is_that_of_the_gibbs_posterior(evidence: Callable[[Callable[[], Any]], Any]) -> None:
+def test_the_law_on_adult_is_that_of_the_gibbs_posterior(
+    adult: Path, evidence: Callable[[Callable[[], Any]], Any]
+) -> None:
     """Means within 5 Monte Carlo errors plus the stated bias of a deviation; variances within their errors plus 1/(1-b).
 
     100 chains of one draw's law, 1,000 reference draws; with 20-odd coefficients a false alarm has odds below 1e-4.
     """
-    path = Path(__file__).parents[3] / "shared" / "data" / "adult_train.parquet"
-    if not path.exists():
-        pytest.skip("shared data are absent")
-    frame = pd.read_parquet(path)
+    frame = pd.read_parquet(adult)
     levels = {name: dc.Categorical(sorted(frame[name].dropna().unique())) for name in LEVELS}
     schema = dc.Schema({**NUMBERS, **levels, "income": dc.Categorical(["<=50K", ">50K"])})
-    data = dc.open(path, schema, id="adult")
+    data = dc.open(adult, schema, id="adult")
     mechanism = dc.GibbsPosterior(1.0, 1e-5)
     query = dc.LogisticRegression("income", [*NUMBERS, *LEVELS]).query(data.schema)
     law = mechanism.law(query)

@@ -1,27 +1,14 @@
 """Real tables beside other libraries; skipped in one line where the shared data are absent."""
 
-import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import discreet as dc
 from discreet.randomness import SeededNoise
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 FEATURES = ("education", "marital_status", "relationship", "sex")
-
-
-@pytest.fixture
-def adult() -> Path:
-    path = DATA / "adult_train.parquet"
-    if not path.exists():
-        if os.environ.get("DISCREET_REQUIRE_DATA"):
-            pytest.fail("shared data must be present, got a skip where they were required")
-        pytest.skip("shared data are absent")
-    return path
 
 
 def adult_schema(frame: pd.DataFrame) -> dc.Schema:

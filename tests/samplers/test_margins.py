@@ -17,7 +17,6 @@ from discreet.samplers.kernels.margins import (
     LOGISTIC,
     POISSON,
     TABLE,
-    gradient,
     gradients,
     slopes,
 )
@@ -173,7 +172,8 @@ def test_gradients_are_those_of_dense_rows(name: str, shape: dict[str, int]) -> 
     several = gradients(kind, setting, table, w, rows.intercept, *parts_of(rows), np.empty((BLOCKS, 3, rows.size)))
     np.testing.assert_allclose(several, expected, rtol=1e-11, atol=1e-11)
     for one, found in zip(w, several, strict=True):
-        alone = gradient(kind, setting, table, one, rows.intercept, *parts_of(rows), np.empty((BLOCKS, rows.size)))
+        space = np.empty((BLOCKS, 1, rows.size))
+        (alone,) = gradients(kind, setting, table, one[None], rows.intercept, *parts_of(rows), space)
         np.testing.assert_allclose(alone, found, rtol=1e-12, atol=1e-12)
 
 
@@ -184,7 +184,7 @@ def test_gradients_are_derivatives_of_total_losses(name: str) -> None:
     rng = np.random.default_rng(4)
     rows = design_of(kind, rng)
     w = 0.5 * rng.normal(size=rows.size)
-    found = gradient(kind, setting, table, w, 1, *parts_of(rows), np.empty((BLOCKS, rows.size)))
+    (found,) = gradients(kind, setting, table, w[None], 1, *parts_of(rows), np.empty((BLOCKS, 1, rows.size)))
     h = 1e-5
     moved = np.concatenate([w + h * np.eye(rows.size), w - h * np.eye(rows.size)])
     values = total_losses(kind, setting, table, areas_of(setting, table), moved, 1, *parts_of(rows))

@@ -7,8 +7,9 @@
            sqrt(2 log(2/delta) V) + V/2 = epsilon                                       [Whitehouse et al. 2023]
 
 The last keeps half of delta for its martingale bound and half for the delta_i. One sum of both shares keeps each of
-them within its half, so that a single exact number is enough. A draw that is known by its Rényi curve or its profile
-is (epsilon(delta_i), delta_i)-DP for every delta_i: it is charged at the cheapest of a few public ones.
+them within its half, so that a single exact number is enough. A release that is known by a curve or a profile (Rényi,
+Gaussian, zCDP, within a distance of an ideal law) is (epsilon(delta_i), delta_i)-DP for every delta_i: it is charged at
+the cheapest of a few public ones.
 
 A spend is an exact decimal rounded up at 1e-18, a limit is rounded down, and their comparison is exact.
 """

@@ -21,6 +21,7 @@ from typing import Literal
 
 from discreet.accounting.conversions import gaussian_mu, zcdp_rho
 from discreet.errors import GuaranteeError
+from discreet.losses import LOGISTIC_OF_ONE_FEATURE
 
 __all__ = [
     "Bound",
@@ -38,9 +39,6 @@ __all__ = [
 ]
 
 Bound = Literal["gdp", "renyi", "minami", "minami-printed"]
-
-# sup over theta and |z|, |z'| ≤ 1 of |z sigma(-theta z) - z' sigma(-theta z')| = 1.05163399155…, rounded up
-LOGISTIC_GRADIENT_OF_ONE_FEATURE = 1.051634
 
 
 @dataclass(frozen=True)
@@ -161,7 +159,7 @@ def logistic_gradient(radius: float, features: int, *, intercept: bool) -> float
     _check_radius(radius, features)
     if intercept:
         return 2 * math.hypot(radius, 1.0)
-    return (LOGISTIC_GRADIENT_OF_ONE_FEATURE if features == 1 else 2.0) * radius
+    return (LOGISTIC_OF_ONE_FEATURE if features == 1 else 2.0) * radius
 
 
 def logistic_label_gradient(radius: float, *, intercept: bool) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from discreet.accounting.gibbs import gibbs_mu, langevin_mu
 from discreet.accounting.langevin import cyclic_langevin_mu, projected_langevin_mu
 from discreet.errors import QueryError
+from discreet.features import ROUNDED_UP
 from discreet.losses import CHUNK, Loss
 
 __all__ = ["GibbsLaw", "Steps", "exact_law", "langevin_law", "recommended_precision"]
@@ -21,7 +22,6 @@ Steps = int | Literal["stationary", "short"]
 
 MOST_STEPS = 10**7
 SHORT = 0.15  # steps of a short chain for each record and unit of mu
-ROUNDED_UP = 1 + 1e-12
 
 
 @dataclass(frozen=True)

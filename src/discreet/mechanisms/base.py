@@ -9,7 +9,7 @@ from discreet.guarantee import Guarantee
 from discreet.randomness import NoiseSource
 from discreet.sources import Dataset
 
-__all__ = ["FINEST_GRID", "Mechanism", "check_draws", "check_grid", "check_label"]
+__all__ = ["FINEST_GRID", "Mechanism", "check_draws", "check_grid", "check_label", "rounded"]
 
 # a finer grid divides draws out of the range of doubles, and an error after the draw would tell about it
 FINEST_GRID = 2.0**-60
@@ -43,6 +43,11 @@ def check_grid(kind: str, grid: object, below: float) -> float:
     if not isinstance(grid, int | float) or isinstance(grid, bool) or not FINEST_GRID <= grid < below:
         raise GuaranteeError(f"{kind}.grid must be a number from 2^-60 to {below:g}, got {grid!r}")
     return float(grid)
+
+
+def rounded(drawn: np.ndarray[Any, Any], grid: float) -> np.ndarray[Any, Any]:
+    """Draws as multiples of the public grid."""
+    return np.asarray(np.round(drawn / grid) * grid)
 
 
 def check_draws(kind: str, draws: object) -> None:

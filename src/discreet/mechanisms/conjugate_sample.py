@@ -20,7 +20,7 @@ from discreet.errors import GuaranteeError, QueryError
 from discreet.families import BoundedMean, Dirichlet, DirichletTables, ExponentialRate, Family, GaussianMean
 from discreet.guarantee import Basis, ConjugateProfile, GaussianDP, Guarantee, RenyiDP, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_draws, check_grid, check_label
+from discreet.mechanisms.base import check_draws, check_grid, check_label, rounded
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.conjugate import conjugate_draws
@@ -87,7 +87,7 @@ class ConjugateSample:
         exact = dataset.source.statistics(replace(query, statistics=(full,)))[full.name]
         r, m = self.fractions(query)
         drawn = conjugate_draws(family, exact, query.largest_total, r, m, self.draws, noise.generator())
-        return {family.parameter: np.round(drawn / self.grid) * self.grid}
+        return {family.parameter: rounded(drawn, self.grid)}
 
 
 @dataclass(frozen=True)

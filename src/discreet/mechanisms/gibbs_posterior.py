@@ -22,7 +22,7 @@ from discreet.features import ROUNDED_UP
 from discreet.guarantee import AllOf, Basis, BoundedRange, GaussianDP, Guarantee, Repeated, Within
 from discreet.guarantee.basis import positive
 from discreet.losses import Loss
-from discreet.mechanisms.base import check_draws, check_grid, check_label
+from discreet.mechanisms.base import check_draws, check_grid, check_label, rounded
 from discreet.randomness import NoiseSource
 from discreet.samplers.gibbs_exact import normal_draws, rejection_draws
 from discreet.samplers.langevin import LangevinRun, langevin_chains
@@ -118,6 +118,7 @@ class GibbsPosterior:
 
         if self.sampler == "langevin":
             parts = "" if self.batches == 1 else f" on {self.batches} fixed batches in turn"
+            parts += "" if math.isinf(query.ball) else f", each projected to the ball of radius {query.ball:g},"
             sampler = f"the last of {law.steps} Langevin steps of size {law.step:.6g}{parts} from 0"
             return self._all(GaussianDP(law.mu, basis("last iterate of Langevin, Theorem 2", sampler)))
         exact = "exact normal draw" if query.kind == "quadratic" else "exact draw by rejection"
@@ -190,7 +191,7 @@ class GibbsPosterior:
                 found = rejection_draws(run, design, law.smoothness, size, count, proposals, generator)
             else:
                 found = langevin_chains(run, design, count, size, generator, progress)
-        return np.asarray(np.round(found / self.grid) * self.grid)
+        return rounded(found, self.grid)
 
     def _all(self, one: Guarantee) -> Guarantee:
         return one if self.draws == 1 else Repeated(one, self.draws)

@@ -19,7 +19,7 @@ from discreet.errors import GuaranteeError, QueryError
 from discreet.families import ConditionalTable, Dirichlet, DirichletTables, Family, GaussianMean
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_draws, check_grid, check_label
+from discreet.mechanisms.base import check_draws, check_grid, check_label, rounded
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.declared_space import DeclaredSpace, tables_of
@@ -159,7 +159,7 @@ class PosteriorSample:
             (total,) = exact.values()
             law = parameters(family, self._part(query, family), weight, float(total), query.largest_total)
             drawn[family.parameter] = scalar_draws(family, law, self._space.of(family), self.draws, generator)
-        return {name: np.round(array / grid) * grid for name, array in drawn.items()}
+        return {name: rounded(array, grid) for name, array in drawn.items()}
 
     def log_law(self, query: Statistics, draws: ArrayLike, statistic: ArrayLike) -> Array:
         """Log-density of the released draws together for every given value of the exact statistic; one real parameter.
@@ -198,7 +198,10 @@ class PosteriorSample:
         low, high = self._bounds(query)
         grid = self._default_grid(query) if self.grid is None else self.grid
         largest = max(abs(low), abs(high))
-        finest = 0.0 if self.arithmetic == "double" else float(max((high - low) / MOST_POINTS, largest / 2**52))
+        # every draw divided by the grid is a double: an overflow after the draw would tell about it
+        finest = float(largest / 2**100)
+        if self.arithmetic == "exact":
+            finest = float(max((high - low) / MOST_POINTS, largest / 2**52))
         if not finest <= grid <= (high - low) / 2:
             limit = f"from {finest:g} to {float((high - low) / 2):g}, half of the declared space"
             raise QueryError(f"PosteriorSample.grid must be {limit}, got {grid!r}")

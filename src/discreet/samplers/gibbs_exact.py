@@ -165,10 +165,10 @@ class _Potential:
 
     def gradient(self, w: Array) -> Array:
         """The gradient of U, or one of its subgradients."""
-        from discreet.samplers.kernels.margins import BLOCKS, gradient
+        from discreet.samplers.kernels.margins import BLOCKS, gradients
 
         run, rows = self.run, self.design
         parts = (rows.numbers, rows.codes, rows.targets, rows.weights, rows.shrink)
-        space = np.zeros((BLOCKS, w.size))
-        found = gradient(KINDS[run.kind], run.setting, run.table, w, int(run.intercept), *parts, space)
+        space = np.zeros((BLOCKS, 1, w.size))
+        (found,) = gradients(KINDS[run.kind], run.setting, run.table, w[None], int(run.intercept), *parts, space)
         return np.asarray(run.beta * found + run.precision * w)

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-__all__ = ["BLOCKS", "HINGE", "HUBER", "LOGISTIC", "POISSON", "TABLE", "gradient", "gradients", "slopes"]
+__all__ = ["BLOCKS", "HINGE", "HUBER", "LOGISTIC", "POISSON", "TABLE", "gradients", "slopes"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.uint16]
@@ -76,70 +76,6 @@ def slopes(kind: int, setting: float, table: Array, margins: Array, targets: Arr
 
 
 @njit(cache=True, parallel=True, fastmath=FAST)
-def gradient(
-    kind: int,
-    setting: float,
-    table: Array,
-    w: Array,
-    intercept: int,
-    numbers: Array,
-    codes: Codes,
-    targets: Array,
-    weights: Array,
-    shrink: Array,
-    parts: Array,
-) -> Array:
-    """Σ_i phi'(z_i · w, y_i) z_i; `parts` is working space (BLOCKS, coefficients)."""
-    chunks, p, size = numbers.shape
-    c = codes.shape[1]
-    each = (chunks + BLOCKS - 1) // BLOCKS
-    for block in prange(BLOCKS):
-        part = parts[block]
-        part[:] = 0.0
-        margins = np.empty(size)
-        w_numbers, part_numbers = w[intercept : intercept + p], part[intercept : intercept + p]
-        for chunk in range(block * each, min((block + 1) * each, chunks)):
-            margins[:] = 0.0
-            for j in range(p):
-                column, factor = numbers[chunk, j], w_numbers[j]
-                for i in range(size):
-                    margins[i] += factor * column[i]
-            for j in range(c):
-                code = codes[chunk, j]
-                for i in range(size):
-                    margins[i] += w[code[i]]
-            if shrink.size > 0:
-                for i in range(size):
-                    margins[i] *= shrink[chunk, i]
-            if intercept == 1:
-                for i in range(size):
-                    margins[i] += w[0]
-            slopes(kind, setting, table, margins, targets[chunk], weights[chunk])
-            if intercept == 1:
-                total = 0.0
-                for i in range(size):
-                    total += margins[i]
-                part[0] += total
-            if shrink.size > 0:
-                for i in range(size):
-                    margins[i] *= shrink[chunk, i]
-            for j in range(p):
-                column = numbers[chunk, j]
-                total = 0.0
-                for i in range(size):
-                    total += margins[i] * column[i]
-                part_numbers[j] += total
-            held = codes[chunk]
-            for i in range(size):  # neighbouring additions go to different columns: none waits for the one before it
-                for j in range(c):
-                    part[held[j, i]] += margins[i]
-    result = np.zeros(w.size)
-    for block in range(BLOCKS):
-        result += parts[block]
-    return result
-
-
-@njit(cache=True, parallel=True, fastmath=FAST)
 def gradients(
     kind: int,
     setting: float,
@@ -153,7 +89,10 @@ def gradients(
     shrink: Array,
     parts: Array,
 ) -> Array:
-    """The same for several vectors in one pass: w is (chains, coefficients), `parts` (BLOCKS, chains, coefficients)."""
+    """Σ_i phi'(z_i · w, y_i) z_i for several vectors in one pass: w is (chains, coefficients).
+
+    `parts` is working space, (BLOCKS, chains, coefficients).
+    """
     chunks, p, size = numbers.shape
     c, q = codes.shape[1], w.shape[0]
     each = (chunks + BLOCKS - 1) // BLOCKS
@@ -196,7 +135,7 @@ def gradients(
                         total += margin[i] * column[i]
                     part_numbers[j] += total
                 held = codes[chunk]
-                for i in range(size):  # as above
+                for i in range(size):  # neighbouring additions go to different columns: none waits
                     for j in range(c):
                         part_k[held[j, i]] += margin[i]
     result = np.zeros(w.shape)
