@@ -6,6 +6,7 @@ PoissonRate     sum s of n clipped counts      rate ~ Gamma(shape + s, rate + n)
 ExponentialRate sum s of n clipped times       rate ~ Gamma(shape + n, rate + s)
 BoundedMean     sum of n numbers in an interval, each as a fraction of one success: a Beta on the interval
 DirichletTables counts of several tables       every row of every table ~ Dirichlet(prior + c)
+HiddenMarkov    counts of events in cells      every cell has a hidden state; the states of a region form a chain
 """
 
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ __all__ = [
     "ExponentialRate",
     "Family",
     "GaussianMean",
+    "HiddenMarkov",
     "PoissonRate",
     "SumFamily",
 ]
@@ -90,6 +92,23 @@ class DirichletTables:
     """Several tables of the same rows: a record is in one cell of each."""
 
     tables: tuple[ConditionalTable, ...]
+
+
+@dataclass(frozen=True)
+class HiddenMarkov:
+    """Events in the cells region × time; the hidden states of a region's cells are a Markov chain in time.
+
+    The law of the first state and every row of the transition matrix are Dirichlet(`transition`); the profile of a
+    field in a state, the probabilities of its levels, is Dirichlet(`emission`). `fields` are (statistic, levels), and a
+    statistic counts the events by region, time and level.
+    """
+
+    regions: int
+    times: int
+    states: int
+    fields: tuple[tuple[str, int], ...]
+    transition: float
+    emission: float
 
 
 SumFamily = BoundedMean | ExponentialRate | GaussianMean | PoissonRate

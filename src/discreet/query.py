@@ -20,7 +20,7 @@ from math import prod
 
 from discreet.axes import Axis
 from discreet.errors import QueryError
-from discreet.families import DirichletTables, Family
+from discreet.families import DirichletTables, Family, HiddenMarkov
 from discreet.schema import Binary, Categorical, Person, Schema
 from discreet.sizes import KnownSize, NormalSizes, ShareSizes, Sizes, UniformSizes
 
@@ -168,7 +168,7 @@ class Statistics:
 
     schema: Schema
     statistics: tuple[Statistic, ...]
-    family: Family | DirichletTables | None = None
+    family: Family | DirichletTables | HiddenMarkov | None = None
     joint: RowMove | None = None
     by: str | None = None
 

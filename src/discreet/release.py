@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet import guarantee as guarantees
 from discreet.errors import DiscreetError, QueryError, ReleaseError
-from discreet.families import Dirichlet, DirichletTables
+from discreet.families import Dirichlet, DirichletTables, SumFamily
 from discreet.guarantee import Guarantee
 from discreet.losses import Loss, Query
 from discreet.mechanisms import MECHANISMS, ConjugateSample, GibbsPosterior, NoisyStatistics, PosteriorSample
@@ -137,7 +137,7 @@ class Release:
             return Draws(self.value, levels, note)
         if not isinstance(family, Dirichlet):
             model = self.model
-            if family is None or not isinstance(model, GivenDraws):
+            if not isinstance(family, SumFamily) or not isinstance(model, GivenDraws):
                 return Draws(self.value, {}, note)
             drawn = self.value[family.parameter]
             return Draws(self.value, {}, note, model.given_draws(query, partial(mechanism.log_law, query, drawn)))

@@ -21,6 +21,7 @@ from discreet.samplers.kernels.margins import (
     slopes,
 )
 from discreet.samplers.langevin import KINDS, LangevinRun, langevin_chains
+from discreet.samplers.packed_codes import packing_of, unpacked
 
 REACH = 3.0
 TABLED = np.stack([np.tanh(np.linspace(-REACH, REACH, 61) - y) for y in np.linspace(-1, 1, 9)])
@@ -91,7 +92,15 @@ def design_of(kind: int, rng: np.random.Generator, **shape: int) -> SimpleNamesp
     if intercept:
         z[:, 0] = 1.0
     return SimpleNamespace(
-        numbers=numbers, codes=codes, targets=targets, weights=weights, shrink=shrink, z=z, size=d, intercept=intercept
+        numbers=numbers,
+        codes=codes,
+        targets=targets,
+        weights=weights,
+        shrink=shrink,
+        z=z,
+        size=d,
+        intercept=intercept,
+        starts=tuple(offsets),
     )
 
 
@@ -109,6 +118,10 @@ SHAPES = [
 
 def parts_of(rows: SimpleNamespace) -> tuple[np.ndarray, ...]:
     return rows.numbers, rows.codes, rows.targets, rows.weights, rows.shrink
+
+
+def one_by_one(rows: SimpleNamespace) -> np.ndarray:
+    return unpacked(rows.starts, rows.size).members
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -220,7 +233,7 @@ def test_langevin_steps_are_those_written_in_numpy(chunks: int, batches: int, ba
     beta, precision, step, count = 0.3, 1.7, 0.01, 2 * batches + 1
     found = start.copy()
     numbers = (beta, precision, step, count, ball, batches, 0, np.random.default_rng(9))
-    steps_of_langevin(LOGISTIC, 0.0, NO_TABLE, found, 1, *parts_of(rows), *numbers)
+    steps_of_langevin(LOGISTIC, 0.0, NO_TABLE, found, 1, *parts_of(rows), one_by_one(rows), *numbers)
     noise, w, seen = np.random.default_rng(9), start.copy(), np.zeros(chunks)
     for k in range(count):
         here = batch_of(chunks, batches) == k % batches
@@ -246,11 +259,40 @@ def test_pieces_of_a_run_and_its_threads_do_not_show() -> None:
     rng = np.random.default_rng(7)
     rows = design_of(LOGISTIC, rng, chunks=6)
     seen: list[int] = []
-    run = LangevinRun("logistic", 0.0, NO_TABLE, True, 0.3, 1.0, 0.01, 120, math.inf, 3)
+    run = LangevinRun("logistic", 0.0, NO_TABLE, True, 0.3, 1.0, 0.01, 120, math.inf, 3, rows.starts)
     with_progress = langevin_chains(run, rows, 2, rows.size, np.random.default_rng(1), seen.append)
     whole = np.zeros((2, rows.size))
     numbers = (0.3, 1.0, 0.01, 120, math.inf, 3, 0, np.random.default_rng(1))
-    steps_of_langevin(KINDS["logistic"], 0.0, NO_TABLE, whole, 1, *parts_of(rows), *numbers)
-    np.testing.assert_array_equal(with_progress, whole)
+    steps_of_langevin(KINDS["logistic"], 0.0, NO_TABLE, whole, 1, *parts_of(rows), one_by_one(rows), *numbers)
+    np.testing.assert_allclose(with_progress, whole, rtol=1e-12, atol=1e-14)  # packed codes add in another order
     assert len(seen) > 1
     assert sum(seen) == 120
+
+
+@pytest.mark.parametrize("levels", [(3, 4), (41, 8, 16, 7, 14, 6, 5, 2), (300, 2), (2,) * 2000, ()])
+def test_packed_codes_mean_the_same_rows(levels: tuple[int, ...]) -> None:
+    """The members of a row's packed coordinates are the coefficients of its levels, each once."""
+    single = 3
+    starts = tuple(single + sum(levels[:j]) for j in range(len(levels)))
+    size = single + sum(levels)
+    rng = np.random.default_rng(3)
+    codes = np.stack(
+        [start + rng.integers(count, size=(2, 16)) for start, count in zip(starts, levels, strict=True)]
+        or [np.zeros((2, 16), dtype=int)],
+        axis=1,
+    )[:, : len(levels)].astype(np.uint16)
+    packing = packing_of(starts, size)
+    packed, members = packing.codes(codes), packing.members
+    assert packed.shape[1] <= len(levels)
+    assert members[:single, 0].tolist() == list(range(single))
+    found = members[packed].transpose(0, 2, 1, 3).reshape(32, -1)
+    wanted = codes.transpose(0, 2, 1).reshape(32, -1)
+    for here, there in zip(found, wanted, strict=True):
+        assert sorted(here[here >= 0]) == sorted(there)
+
+
+def test_adult_like_categories_share_few_packs() -> None:
+    """Eight categories of Adult's sizes become three: less than half of the look-ups."""
+    levels = (8, 16, 7, 14, 6, 5, 2, 41)
+    starts = tuple(6 + sum(levels[:j]) for j in range(len(levels)))
+    assert len(packing_of(starts, 6 + sum(levels)).packs) == 3

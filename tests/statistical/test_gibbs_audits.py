@@ -68,6 +68,7 @@ def run_of(query: Loss, law: GibbsLaw) -> LangevinRun:
         law.steps,
         query.ball,
         1,
+        query.features.offsets,
     )
 
 
@@ -190,7 +191,7 @@ def start_at_the_mode() -> Twin:
         w = np.full((count, 1), law.beta * query.setting * np.sign(target) / law.precision)  # where the loss is linear
         assert abs(w[0, 0]) < 1 - query.setting
         rows = (design.numbers, design.codes, design.targets, design.weights, design.shrink)
-        numbers = (run.beta, run.precision, run.step, 1, math.inf, 1, 0, rng)
+        numbers = (np.array([[0]]), run.beta, run.precision, run.step, 1, math.inf, 1, 0, rng)
         steps_of_langevin(KINDS["huber"], run.setting, run.table, w, 0, *rows, *numbers)
         return w[:, 0]
 

@@ -13,7 +13,15 @@ from discreet.audit.loss_attack import attack_loss
 from discreet.audit.moves import l1_length, squared_length
 from discreet.audit.neighbours import Pair, neighbouring_pairs, worst_pair
 from discreet.errors import QueryError
-from discreet.families import BoundedMean, Dirichlet, DirichletTables, ExponentialRate, PoissonRate, SumFamily
+from discreet.families import (
+    BoundedMean,
+    Dirichlet,
+    DirichletTables,
+    ExponentialRate,
+    HiddenMarkov,
+    PoissonRate,
+    SumFamily,
+)
 from discreet.losses import Loss
 from discreet.mechanisms import GibbsPosterior, Mechanism, NoisyStatistics
 from discreet.models import Model
@@ -146,7 +154,7 @@ def _noise_score(mechanism: NoisyStatistics, pair: Pair) -> Score:
 def _draw_score(pair: Pair) -> Score:
     """The log-likelihood ratio of the pair for draws of a parameter, up to constants and a positive factor."""
     family = pair.query.family
-    assert family is not None
+    assert family is not None and not isinstance(family, HiddenMarkov)
     if isinstance(family, DirichletTables):
         return _table_score(pair, family)
     if not isinstance(family, Dirichlet):

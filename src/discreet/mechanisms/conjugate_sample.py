@@ -17,7 +17,15 @@ from discreet.accounting.conversions import solve_decreasing
 from discreet.accounting.curve_calibration import smallest_within
 from discreet.accounting.divergences import gaussian_mean_mu
 from discreet.errors import GuaranteeError, QueryError
-from discreet.families import BoundedMean, Dirichlet, DirichletTables, ExponentialRate, Family, GaussianMean
+from discreet.families import (
+    BoundedMean,
+    Dirichlet,
+    DirichletTables,
+    ExponentialRate,
+    Family,
+    GaussianMean,
+    HiddenMarkov,
+)
 from discreet.guarantee import Basis, ConjugateProfile, GaussianDP, Guarantee, RenyiDP, Repeated
 from discreet.guarantee.basis import positive
 from discreet.mechanisms.base import check_draws, check_grid, check_label, rounded
@@ -171,7 +179,7 @@ def _family(mechanism: ConjugateSample, query: Statistics) -> Family:
         raise QueryError(f"{name} must have records that are replaced, and no groups, got {schema.relation}")
     if query.excludes:
         raise QueryError(f"{name} must have a public number of rows, got columns that exclude bad cells")
-    if query.family is None or isinstance(query.family, DirichletTables):
+    if query.family is None or isinstance(query.family, DirichletTables | HiddenMarkov):
         raise QueryError(f"{name} must have a model with one conjugate parameter, got another")
     return query.family
 

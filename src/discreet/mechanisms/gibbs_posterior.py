@@ -180,6 +180,7 @@ class GibbsPosterior:
             law.steps,
             query.ball,
             self.batches,
+            query.features.offsets,
         )
         with dataset.source.design(query) as design:
             generator = noise.generator()

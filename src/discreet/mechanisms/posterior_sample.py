@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.errors import GuaranteeError, QueryError
-from discreet.families import ConditionalTable, Dirichlet, DirichletTables, Family, GaussianMean
+from discreet.families import ConditionalTable, Dirichlet, DirichletTables, Family, GaussianMean, HiddenMarkov
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.guarantee.basis import positive
 from discreet.mechanisms.base import check_draws, check_grid, check_label, rounded
@@ -236,7 +236,7 @@ class PosteriorSample:
             raise QueryError(f"PosteriorSample must have records that are replaced (replace-one), got {got}")
         if query.by is not None:
             raise QueryError(f"PosteriorSample must have a model without groups, got by={query.by!r}")
-        if family is None:
+        if family is None or isinstance(family, HiddenMarkov):
             kinds = "probabilities, or a mean or rate of a public number of rows"
             raise QueryError(f"PosteriorSample must have a model of {kinds}, got another query")
         is_vector = isinstance(family, DirichletTables) or (isinstance(family, Dirichlet) and family.coordinate is None)

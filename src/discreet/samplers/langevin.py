@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.samplers.packed_codes import packing_of, unpacked
+
 __all__ = ["KINDS", "LangevinRun", "langevin_chains", "threads"]
 
 Array = NDArray[np.float64]
@@ -15,7 +17,7 @@ Array = NDArray[np.float64]
 KINDS = {"logistic": 0, "hinge": 1, "huber": 2, "poisson": 3, "table": 4}
 
 PIECES = 50  # how often progress is reported
-WORTH_THREADS = 10**7  # cells of one step below which threads would mostly wait for each other
+WORTH_THREADS = 4 * 10**5  # cells of one step below which threads would mostly wait for each other
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class LangevinRun:
     steps: int
     ball: float
     batches: int
+    starts: tuple[int, ...]  # the first coefficient of every category
 
 
 def langevin_chains(
@@ -46,8 +49,11 @@ def langevin_chains(
     from discreet.samplers.kernels.langevin import steps_of_langevin
 
     w = np.zeros((chains, size))
+    in_files = isinstance(design.codes, np.memmap)  # too large to be written once more
+    packing = (unpacked if in_files else packing_of)(run.starts, size)
+    codes, members = packing.codes(design.codes), packing.members
     piece = max(1, -(-run.steps // PIECES))
-    with threads(design.targets.size * (design.numbers.shape[1] + design.codes.shape[1] + 4) * chains):
+    with threads(design.targets.size * (design.numbers.shape[1] + codes.shape[1] + 4) * chains):
         for first in range(0, run.steps, piece):
             steps_of_langevin(
                 KINDS[run.kind],
@@ -56,10 +62,11 @@ def langevin_chains(
                 w,
                 int(run.intercept),
                 design.numbers,
-                design.codes,
+                codes,
                 design.targets,
                 design.weights,
                 design.shrink,
+                members,
                 run.beta,
                 run.precision,
                 run.step,

@@ -77,8 +77,11 @@ def clipped(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
     lower, upper = double(column.lower), double(column.upper)
     default = exp.null() if column.default_value is None else double(column.default_value)
     # the common case comes first and alone: engines take LEAST and GREATEST cell by cell, which is five times slower
-    within = exp.and_(value >= lower, value <= upper)
-    return exp.case().when(within, value).when(value < lower, lower).when(is_bad(value), default).else_(upper)
+    within = exp.And(this=exp.GTE(this=value, expression=lower), expression=exp.LTE(this=value, expression=upper))
+    below = exp.LT(this=value, expression=lower)
+    branches = ((within, value), (below, lower), (is_bad(value), default))
+    # nodes are made by hand: the builders copy and parse their arguments, and tables have hundreds of columns
+    return exp.Case(ifs=[exp.If(this=when, true=then) for when, then in branches], default=upper)
 
 
 def steps(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
@@ -96,7 +99,9 @@ def is_bad(value: "exp.Expr") -> "exp.Expr":
     """NULL or NaN; NaN equals itself in DuckDB, PostgreSQL and Spark."""
     from sqlglot import exp
 
-    return exp.paren(exp.or_(value.is_(exp.null()), value.eq(cast(exp.Literal.string("NaN"), "double"))))
+    is_null = exp.Is(this=value, expression=exp.null())
+    is_nan = exp.EQ(this=value, expression=cast(exp.Literal.string("NaN"), "double"))
+    return exp.Paren(this=exp.Or(this=is_null, expression=is_nan))
 
 
 def printed(value: "exp.Expr") -> "exp.Expr":
@@ -115,7 +120,7 @@ def parsed(value: "exp.Expr") -> "exp.Expr":
     """A text read as a double, NULL if it is none; the one expression that engines without TRY_CAST replace."""
     from sqlglot import exp
 
-    return exp.TryCast(this=value, to=exp.DataType.build("double"))
+    return exp.TryCast(this=value, to=exp.DataType(this=exp.DataType.Type.DOUBLE))
 
 
 def text_levels(column: Binary | Categorical) -> "list[exp.Tuple]":

@@ -144,8 +144,8 @@ def connect(files: Sequence[str] = (), threads: int | None = None) -> Iterator[A
         with duckdb.connect(":memory:") as connection:
             known = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
             settings["disabled_optimizers"] = GREEDY_OPTIMIZER if (GREEDY_OPTIMIZER,) in known else ""
-            for name, value in (settings | locks).items():
-                connection.execute(f"SET {name} = {exp.convert(value).sql(dialect='duckdb')}")
+            texts = {name: exp.convert(value).sql(dialect="duckdb") for name, value in (settings | locks).items()}
+            connection.execute("; ".join(f"SET {name} = {text}" for name, text in texts.items()))
             yield connection
 
 

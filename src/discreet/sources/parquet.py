@@ -10,23 +10,15 @@ from glob import escape
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import SchemaError
-from discreet.sources.arrow import scannable, scannable_type
+from discreet.sources.arrow import scannable, scannable_type, storage_of
 from discreet.sources.cells import Cell, Storage
-from discreet.sources.columns import require_columns, wrong_type
-from discreet.sources.duckdb import Origin, connect
+from discreet.sources.columns import require_columns
+from discreet.sources.duckdb import Origin
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["ParquetFiles", "RepairedParquet", "parquet_files"]
-
-_STORAGE: dict[Storage, set[str]] = {
-    "boolean": {"BOOLEAN"},
-    "decimal": {"DECIMAL", "HUGEINT", "UHUGEINT"},
-    "float": {"DOUBLE", "FLOAT"},
-    "integer": {sign + size for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")},
-    "text": {"VARCHAR", '"NULL"'},
-}
 
 # Types that every value of each other's widens to.
 ALIKE = ({"int8", "int16", "int32", "int64"}, {"float", "double"}, {"string", "large_string"})
@@ -45,8 +37,9 @@ class ParquetFiles:
 
     def count(self) -> int:
         """The number of rows, from the files' footers."""
-        with connect(self.files) as connection:
-            return int(_relation(connection, self.paths).aggregate("count(*)").fetchall()[0][0])
+        from pyarrow.parquet import read_metadata
+
+        return sum(read_metadata(path).num_rows for path in self.paths)
 
     def attach(self, connection: Any, name: str) -> None:
         """A view of the files under `name`."""
@@ -76,9 +69,10 @@ class RepairedParquet:
 
 def parquet_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[tuple[Origin, ...], dict[str, Cell]]:
     """The files, each of which must hold every declared column, and how they hold it together."""
+    import pyarrow as pa
     from pyarrow.parquet import read_schema
 
-    seen: dict[str, set[str]] = {name: set() for name in columns}
+    seen: dict[str, dict[str, pa.DataType]] = {name: {} for name in columns}
     for path in paths:
         schema = read_schema(path)
         held = schema.names
@@ -86,31 +80,27 @@ def parquet_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[tuple
         # DuckDB renames a column whose name differs from another's only in case
         require_columns([name.lower() for name in columns], [name.lower() for name in held])
         for name in columns:
-            seen[name].add(str(schema.field(name).type))
+            kind = schema.field(name).type
+            seen[name][str(kind)] = kind
     for name, types in seen.items():
-        if len(types) > 1 and not any(types <= alike for alike in ALIKE):  # a cast between them may fail on a value
+        if len(types) > 1 and not any(
+            types.keys() <= alike for alike in ALIKE
+        ):  # a cast between them may fail on a value
             raise SchemaError(f"Schema.columns[{name!r}] must have one type in all files of the source, got several")
-    kinds = _kinds(paths)
-    cells = {name: Cell(name, _storage(name, kinds[name])) for name in columns}
+    cells = {name: Cell(name, _storage(name, next(iter(types.values())))) for name, types in seen.items()}
     return (ParquetFiles(paths), RepairedParquet(paths, tuple(columns))), cells
-
-
-def _kinds(paths: tuple[str, ...]) -> dict[str, str]:
-    with connect(ParquetFiles(paths).files) as connection:
-        relation = _relation(connection, paths)
-        return dict(zip(relation.columns, map(str, relation.types), strict=True))
 
 
 def _relation(connection: Any, paths: Sequence[str]) -> Any:
     return connection.read_parquet([escape(path) for path in paths], union_by_name=True, hive_partitioning=False)
 
 
-def _storage(name: str, kind: str) -> Storage:
-    head = "LIST" if kind.endswith("]") else kind.partition("(")[0]
-    for storage, kinds in _STORAGE.items():
-        if head in kinds:
-            return storage
-    raise wrong_type(name, head)
+def _storage(name: str, kind: "pa.DataType") -> Storage:
+    """How DuckDB reads a column of this type, from the file's own declaration: no cell is looked at."""
+    import pyarrow as pa
+
+    scanned = scannable_type(name, kind)
+    return "float" if pa.types.is_decimal256(kind) else storage_of(scanned)  # too many digits: DuckDB has doubles
 
 
 def _stream(path: str, columns: Sequence[str]) -> "pa.RecordBatchReader":

@@ -167,7 +167,7 @@ def _values(
             raw.append(held.as_(f"raw_{i}"))
             values.append(exp.column(f"raw_{i}"))
     # numbers are read in a select of their own, so that a text is parsed once and not in every branch of the clipping
-    rows = exp.select(*raw, *others).from_(exp.to_table(relation))
+    rows = exp.select(*raw, *others).from_(exp.to_table(relation), copy=False)
     if not raw and not others:
         return rows.select(exp.Literal.number(0).as_("nothing"))
     return _from(exp.select(*values, *(exp.column(other.alias) for other in others)), rows)
@@ -222,11 +222,18 @@ def _mapped(
         codes.append(exp.func("coalesce", *candidates).as_(f"code_{i}"))
     result = _from(exp.select(*codes, *carried), _from(exp.select(*keys, *carried), inside))
     for key, levels in joins:
-        table = exp.values(levels, alias=f"{key}_levels", columns=["level", "code"])
-        result = result.join(
-            table, on=exp.column(key).eq(exp.column("level", f"{key}_levels")), join_type="left", copy=False
-        )
+        result.append("joins", _left_join(key, levels))
     return result
+
+
+def _left_join(key: str, levels: "list[exp.Tuple]") -> "exp.Join":
+    """The codes of declared levels beside each `key`."""
+    from sqlglot import exp
+
+    names = [exp.to_identifier(name) for name in ("level", "code")]
+    alias = exp.TableAlias(this=exp.to_identifier(f"{key}_levels"), columns=names)
+    same = exp.EQ(this=exp.column(key), expression=exp.column("level", f"{key}_levels"))
+    return exp.Join(this=exp.Values(expressions=levels, alias=alias), side="LEFT", on=same)
 
 
 def _kinds(query: Query, columns: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -11,6 +11,7 @@ from discreet.samplers.kernels.margins import BLOCKS, Codes, gradients
 __all__ = ["steps_of_langevin"]
 
 Array = NDArray[np.float64]
+Members = NDArray[np.int64]
 
 
 @njit(cache=True)
@@ -25,6 +26,7 @@ def steps_of_langevin(
     targets: Array,
     weights: Array,
     shrink: Array,
+    members: Members,
     beta: float,
     precision: float,
     step: float,
@@ -37,20 +39,30 @@ def steps_of_langevin(
     """Move the chains w (chains, coefficients) by `steps` steps; step number `first` is the first of them.
 
     U = beta Σ phi + precision ||w||²/2. With several batches a step sees one of them, scaled up by their number, in a
-    fixed order. Every chain is projected to the ball after each step.
+    fixed order. Every chain is projected to the ball after each step. Codes are packed coordinates, each the sum of
+    the coefficients that `members` lists, -1 for none.
     """
     chains, size = w.shape
-    parts = np.zeros((BLOCKS, chains, size))
+    packed, width = members.shape
+    wide, slope = np.zeros((chains, packed)), np.zeros(size)
+    parts = np.zeros((BLOCKS, chains, packed))
     spread = math.sqrt(2.0 * step)
     chunks = numbers.shape[0]
     for k in range(first, first + steps):
         batch = k % batches
         low, high = batch * chunks // batches, (batch + 1) * chunks // batches  # runs of whole chunks
+        for chain in range(chains):
+            for e in range(packed):
+                total = 0.0
+                for m in range(width):
+                    if members[e, m] >= 0:
+                        total += w[chain, members[e, m]]
+                wide[chain, e] = total
         found = gradients(
             kind,
             setting,
             table,
-            w,
+            wide,
             intercept,
             numbers[low:high],
             codes[low:high],
@@ -60,9 +72,14 @@ def steps_of_langevin(
             parts,
         )
         for chain in range(chains):
+            slope[:] = 0.0
+            for e in range(packed):
+                for m in range(width):
+                    if members[e, m] >= 0:
+                        slope[members[e, m]] += found[chain, e]
             length = 0.0
             for j in range(size):
-                drift = beta * batches * found[chain, j] + precision * w[chain, j]
+                drift = beta * batches * slope[j] + precision * w[chain, j]
                 w[chain, j] += spread * noise.standard_normal() - step * drift
                 length += w[chain, j] ** 2
             if length > ball * ball:

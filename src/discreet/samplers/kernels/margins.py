@@ -34,8 +34,12 @@ def _exp_of_minus(a: float) -> float:
     halvings = np.int32(a * LOG2_E + 0.5)  # 32 bits: processors convert several of them at a time
     k = np.float64(halvings)
     r = (k * LN2_HIGH - a) + k * LN2_LOW
-    upper = T7 + r * (T8 + r * (T9 + r * (T10 + r * (T11 + r * T12))))
-    e = 1.0 + r * (1.0 + r * (T2 + r * (T3 + r * (T4 + r * (T5 + r * (T6 + r * upper))))))
+    r2 = r * r  # sums of pairs wait for each other less than a chain of products
+    r4 = r2 * r2
+    lower = (1.0 + r) + r2 * (T2 + r * T3)
+    middle = (T4 + r * T5) + r2 * (T6 + r * T7)
+    upper = ((T8 + r * T9) + r2 * (T10 + r * T11)) + r4 * T12
+    e = lower + r4 * (middle + r4 * upper)
     return e * np.int64((1023 - np.int64(halvings)) << 52).view(np.float64)  # 2^-k, written as its bits
 
 

@@ -1,0 +1,80 @@
+"""Several categories packed into one: a step then looks up and adds to few sums of coefficients instead of many.
+
+Categories with a, b, … levels become one with a·b·… combinations, as long as these stay few. In the packed coordinates
+the margin of a row needs one sum of coefficients for each pack; `members` says which coefficients a packed coordinate
+sums, and the gradient goes back the same way: the margins and gradients are those of the unpacked rows.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Packing", "packing_of", "unpacked"]
+
+MOST_COMBINATIONS = 512
+MOST_COORDINATES = 4096  # more would take longer to add up than the rows
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Which categories share a pack: their positions, and the first coefficient and number of levels of each."""
+
+    packs: tuple[tuple[int, ...], ...]
+    starts: tuple[int, ...]
+    levels: tuple[int, ...]
+    single: int  # coefficients before those of the categories
+
+    @property
+    def members(self) -> NDArray[np.int64]:
+        """The coefficients that each packed coordinate sums, (packed coordinates, most members); -1 fills up."""
+        width = max(map(len, self.packs), default=1)
+        found = [np.full((self.single, width), -1)]
+        found[0][:, 0] = np.arange(self.single)
+        for pack in self.packs:
+            digits = np.indices([self.levels[j] for j in pack]).reshape(len(pack), -1)
+            block = np.full((digits.shape[1], width), -1)
+            block[:, : len(pack)] = (digits + np.array([[self.starts[j]] for j in pack])).T
+            found.append(block)
+        return np.concatenate(found)
+
+    def codes(self, codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
+        """The packed coordinates of rows, (chunks, packs, rows), from the coefficients of their levels."""
+        if self.packs == _alone(self.starts):
+            return codes
+        packed = np.empty((codes.shape[0], len(self.packs), codes.shape[2]), dtype=np.uint16)
+        first = self.single
+        for place, pack in enumerate(self.packs):
+            combined = np.zeros((codes.shape[0], codes.shape[2]), dtype=np.uint16)
+            for j in pack:
+                # filled-up rows have code 0, below every level's: they have no weight and may stand anywhere
+                combined = combined * self.levels[j] + np.maximum(codes[:, j], self.starts[j]) - self.starts[j]
+            packed[:, place] = first + combined
+            first += prod(self.levels[j] for j in pack)
+        return packed
+
+
+def packing_of(starts: tuple[int, ...], size: int) -> Packing:
+    """Put categories, the largest first, where they still fit; `size` is the number of all coefficients."""
+    levels = tuple(high - low for low, high in pairwise((*starts, size)))
+    packs: list[list[int]] = []
+    for j in sorted(range(len(starts)), key=lambda j: -levels[j]):
+        fitting = [pack for pack in packs if prod(levels[i] for i in pack) * levels[j] <= MOST_COMBINATIONS]
+        fullest = max(fitting, key=lambda pack: prod(levels[i] for i in pack), default=None)
+        if fullest is None:
+            packs.append([j])
+        else:
+            fullest.append(j)
+    few = sum(prod(levels[i] for i in pack) for pack in packs) <= MOST_COORDINATES
+    return Packing(tuple(map(tuple, packs)) if few else _alone(starts), starts, levels, starts[0] if starts else size)
+
+
+def unpacked(starts: tuple[int, ...], size: int) -> Packing:
+    """Every category on its own: packed coordinates are the coefficients, and no row is written again."""
+    return replace(packing_of(starts, size), packs=_alone(starts))
+
+
+def _alone(starts: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    return tuple((j,) for j in range(len(starts)))
