@@ -1,4 +1,4 @@
-"""diffprivlib in an environment of its own, with its results kept: it needs another scikit-learn than this project."""
+"""Peers in environments of their own: diffprivlib, with its results kept, needs another scikit-learn than ours."""
 
 import hashlib
 import json
@@ -30,19 +30,19 @@ def diffprivlib_fits(arrays: dict[str, NDArray[Any]], request: dict[str, Any], k
         held, asked = Path(folder) / "arrays.npz", Path(folder) / "request.json"
         np.savez(held, **arrays)  # type: ignore[arg-type]
         asked.write_text(json.dumps(request))
-        found = subprocess.check_output([environment(), SCRIPT, held, asked], text=True)
+        found = subprocess.check_output([environment("venv", PACKAGES), SCRIPT, held, asked], text=True)
     if keep:
         kept.write_text(found)
     return list(json.loads(found))
 
 
-def environment() -> Path:
-    """The interpreter of the environment, which is made where it is missing."""
-    python, done = FOLDER / "venv" / "bin" / "python", FOLDER / "installed"
+def environment(name: str, packages: tuple[str, ...]) -> Path:
+    """The interpreter of an environment with these packages, which is made where it is missing."""
+    python, done = FOLDER / name / "bin" / "python", FOLDER / name / "installed"
     if not done.exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
-        subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER / "venv"], check=True)
-        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES]
+        subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER / name], check=True)
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
         subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
         done.touch()
     return python

@@ -11,8 +11,10 @@ SOURCE = Path(__file__).parents[1] / "src" / "discreet"
 ORDER = [
     "errors",
     "recipe",
+    "report",
     "columns",
     "schema",
+    "event_logs",
     "sizes",
     "axes",
     "families",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Grouping", "coded", "groupings", "marginal", "rows_in_order"]
 
-# A joint table up to this many declared cells is grouped in one scan; a larger one costs a scan per set of columns.
+# Statistics whose joint table has at most this many declared cells are grouped in one scan.
 LARGEST_JOINT_TABLE = 200_000
 
 
@@ -69,14 +69,23 @@ def groupings(query: Statistics) -> tuple[Grouping, ...]:
     categorical = {
         name: column for name in query.columns if isinstance(column := query.schema.column(name), Binary | Categorical)
     }
-    if prod(len(column.levels) + 1 for column in categorical.values()) <= LARGEST_JOINT_TABLE:
+    size = {name: len(column.levels) + 1 for name, column in categorical.items()}
+    if prod(size.values()) <= LARGEST_JOINT_TABLE:
         return (Grouping(tuple(categorical), query.statistics),)
     excluding = {name for name, column in categorical.items() if column.default_code is None}
-    shared: dict[tuple[str, ...], list[Statistic]] = {}
-    for statistic in query.statistics:
-        needed = excluding.union(statistic.columns)
-        shared.setdefault(tuple(name for name in categorical if name in needed), []).append(statistic)
-    return tuple(Grouping(columns, tuple(statistics)) for columns, statistics in shared.items())
+    needed = {s.name: excluding.union(s.columns) & categorical.keys() for s in query.statistics}
+    scans: list[tuple[set[str], list[Statistic]]] = []
+    for statistic in sorted(query.statistics, key=lambda s: -prod(size[name] for name in needed[s.name])):
+        for columns, statistics in scans:  # the largest tables first, each where the joint table stays small
+            if prod(size[name] for name in columns | needed[statistic.name]) <= max(
+                LARGEST_JOINT_TABLE, prod(size[name] for name in columns)
+            ):
+                columns |= needed[statistic.name]
+                statistics.append(statistic)
+                break
+        else:
+            scans.append((set(needed[statistic.name]), [statistic]))
+    return tuple(Grouping(tuple(n for n in categorical if n in columns), tuple(found)) for columns, found in scans)
 
 
 def coded(

@@ -1,0 +1,34 @@
+"""Seconds of dynamax's EM for a multinomial HMM; runs in an environment of its own: python dynamax_fit.py counts.npy K.
+
+Prints, as JSON, the seconds of the wanted number of iterations without those of compiling, and of the whole call.
+"""
+
+import json
+import sys
+import time
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from dynamax.hidden_markov_model import MultinomialHMM
+
+
+def main() -> None:
+    counts = jnp.asarray(np.load(sys.argv[1]), dtype=jnp.float32)  # (regions, months, fields, levels)
+    states, passes = int(sys.argv[2]), int(sys.argv[3])
+    _, _, fields, levels = counts.shape
+    hmm = MultinomialHMM(states, fields, levels, num_trials=int(counts[0, 0, 0].sum()))
+    params, props = hmm.initialize(jr.PRNGKey(0))
+
+    def seconds(iterations: int) -> float:
+        start = time.perf_counter()
+        _, found = hmm.fit_em(params, props, counts, num_iters=iterations, verbose=False)
+        found.block_until_ready()
+        return time.perf_counter() - start
+
+    one, whole = seconds(1), seconds(passes + 1)
+    print(json.dumps({"passes": whole - one, "whole": whole}))
+
+
+if __name__ == "__main__":
+    main()

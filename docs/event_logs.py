@@ -1,0 +1,119 @@
+"""Draw the figures of docs/guides/event-logs.md: states and profiles of two real event logs, and held-out likelihoods.
+
+python docs/event_logs.py [folder of the shared data]      needs the extra `report`; default ../shared/data
+
+Fatal crashes by census division and by state, and traffic stops by patrol district, at epsilon = 5 with two and three
+states; then a tenth of the cells is held out ten times and predicted at several epsilons. Everything is a simulation
+with fixed seeds: nothing is paid and nothing is private here. With --quick only two splits are made.
+"""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+import discreet as dc
+from discreet.report import held_out_curves, profile_bars, save, state_map, tiles
+from discreet.studies.event_logs import METHODS, HeldOut, held_out_curve
+
+ROOT = Path(__file__).parents[1]
+GUIDES = ROOT / "docs" / "guides"
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+SPLITS = 10
+
+# `category` refines `type`, and `violation_detail` refines `violation`: a model of both would count evidence twice
+CRASHES = ("type", "light", "weather", "drunk_driver", "multiple_deaths")
+STOPS = ("violation", "driver_gender", "driver_race", "driver_age_band", "weekday")
+
+
+@dataclass(frozen=True)
+class Log:
+    """One event log as a study reads it."""
+
+    name: str
+    title: str
+    file: str
+    region: str
+    fields: tuple[str, ...]
+    last_month: str = "9999-12"
+
+    def dataset(self, folder: Path) -> dc.sources.Dataset:
+        """The rows up to the last complete month, with levels that are public knowledge."""
+        with duckdb.connect(":memory:") as connection:
+            path = str(folder / self.file)
+            columns = ", ".join((self.region, "month", *self.fields))
+            table = connection.execute(
+                f"SELECT {columns} FROM read_parquet(?) WHERE month <= ?",  # noqa: S608
+                [path, self.last_month],
+            ).to_arrow_table()
+        levels = {name: sorted(map(str, table[name].unique().to_pylist())) for name in table.column_names}
+        schema = dc.Schema({name: dc.Categorical(found) for name, found in levels.items()})
+        return dc.open(table, schema, id=self.name)
+
+    def model(self, states: int) -> dc.EventLogHMM:
+        """The hidden Markov model of this log."""
+        return dc.EventLogHMM(self.region, "month", self.fields, states=states)
+
+
+LOGS = (
+    Log("crashes", "fatal crashes, 9 divisions", "fars_crashes_2013_2015.parquet", "region", CRASHES),
+    Log("crashes-states", "fatal crashes, 51 states", "fars_crashes_2013_2015.parquet", "state", CRASHES),
+    Log("stops", "traffic stops, 9 districts", "ms_traffic_stops_2013_2016.parquet", "region", STOPS, "2016-05"),
+)
+
+
+def main() -> None:
+    """Write all figures, and the numbers behind them to build/."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--quick"]
+    folder = Path(arguments[0]) if arguments else ROOT.parent / "shared" / "data"
+    splits = 2 if "--quick" in sys.argv else SPLITS
+    out = ROOT / "build" / "event-logs"
+    out.mkdir(parents=True, exist_ok=True)
+    for log in LOGS:
+        dataset = log.dataset(folder)
+        for states in (2, 3):
+            pictures(log, dataset, states, out)
+    charts, numbers = [], {}
+    for log in LOGS:
+        dataset = log.dataset(folder)
+        for states in (2, 3):
+            found = held_out_curve(log.model(states), dataset, EPSILONS, splits)
+            numbers[f"{log.name}, {states} states"] = told(f"{log.title}, {states} states", found)
+            title = f"{log.title}, {states} states"
+            charts.append(held_out_curves(found.curves(), title=title, reference=float(found.reference.mean())))
+            (out / "held-out.json").write_text(json.dumps(numbers, indent=1))
+    save(tiles(*charts, columns=2), GUIDES / "event-logs-held-out.svg")
+    save(tiles(*charts, columns=2), out / "held-out.png")
+
+
+def pictures(log: Log, dataset: Any, states: int, out: Path) -> None:
+    """The map of states and the profiles at epsilon = 5; the map of two states of crashes is in the guide."""
+    (release,) = dc.simulate(log.model(states), dataset, dc.NoisyStatistics(epsilon=5.0), runs=1, seed=0)
+    posterior: Any = release.posterior()
+    grid = posterior.coordinates
+    chart = tiles(
+        state_map(posterior.states(), grid.regions, grid.times, title=f"{log.title}: most frequent state, ε = 5"),
+        profile_bars(posterior.profiles(), grid.fields, title="profiles"),
+        columns=1,
+    )
+    save(chart, out / f"{log.name}-{states}.png")
+    if log.name == "crashes" and states == 2:
+        save(chart, GUIDES / "event-logs-crashes.svg")
+    print(log.title, states, "states: used", posterior.used_states(), flush=True)
+
+
+def told(title: str, found: HeldOut) -> dict[str, Any]:
+    """Print one study, and return its means."""
+    print(f"\n{title}: held-out log-likelihood per event, not private {found.reference.mean():.4f}")
+    for name in METHODS:
+        print(f"  {name:38}" + "".join(f"{row.mean():10.4f}" for row in found.found[name]), flush=True)
+    return {"not private": found.reference.mean()} | {
+        name: [float(row.mean()) for row in found.found[name]] for name in METHODS
+    }
+
+
+if __name__ == "__main__":
+    main()
