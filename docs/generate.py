@@ -58,6 +58,7 @@ def python_page() -> str:
         posterior.DirichletLattice,
         posterior.NaiveBayesPosterior,
         posterior.ChainsPosterior,
+        posterior.EventLogPosterior,
         posterior.GroupedPosterior,
         posterior.PooledPosterior,
         posterior.Draws,

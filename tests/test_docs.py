@@ -17,6 +17,7 @@ EXECUTED = [
     ROOT / "README.md",
     ROOT / "docs" / "tutorials" / "first-release.md",
     ROOT / "docs" / "guides" / "audit.md",
+    ROOT / "docs" / "guides" / "event-logs.md",
 ]
 
 

@@ -32,6 +32,7 @@ _HOME = {
     "DiscreetError": "errors",
     "DiscreteGaussian": "noise",
     "DiscreteLaplace": "noise",
+    "EventLogHMM": "models",
     "GammaExponential": "models",
     "GammaPoisson": "models",
     "GaussianDP": "guarantee",
@@ -53,6 +54,9 @@ _HOME = {
     "Plan": "planning",
     "PoissonRegression": "models",
     "PosteriorSample": "mechanisms",
+    "PrivateAnnealing": "mechanisms",
+    "PrivateGibbs": "mechanisms",
+    "PrivateMetropolis": "mechanisms",
     "PureDP": "guarantee",
     "QuadraticMean": "models",
     "QueryError": "errors",
@@ -73,6 +77,7 @@ _HOME = {
     "plan": "planning",
     "release": "pipeline",
     "simulate": "pipeline",
+    "synthetic_event_log": "event_logs",
 }
 
 __all__ = [*sorted(_HOME)]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.families import Dirichlet
+from discreet.families import Dirichlet, HiddenMarkov
 from discreet.losses import Loss
 from discreet.mechanisms import GibbsPosterior, Mechanism, NoisyStatistics
 from discreet.models import GivenDraws, Model
@@ -18,6 +18,7 @@ __all__ = ["Runs", "simulated_runs"]
 Array = NDArray[np.float64]
 
 FEWEST_RUNS, MOST_WORK = 3, 10**10  # of chains: runs, and cells that all their steps see together
+MOST_HIDDEN_CELLS = 10**5  # of event logs, whose posteriors are chains: cells of all runs together
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ def simulated_runs(model: Model, mechanism: Mechanism, schema: Schema, runs: int
         # chains take time: as many runs as a public amount of work allows
         work = max(mechanism.cost(query), 1) * max(query.largest_total, 1) * len(query.columns)
         runs = min(runs, max(FEWEST_RUNS, MOST_WORK // work))
+    if isinstance(query.family, HiddenMarkov):
+        runs = min(runs, max(FEWEST_RUNS, MOST_HIDDEN_CELLS // query.cells))
     n = query.largest_total if query.total is not None else None
     has_intervals = _has_intervals(model, mechanism, schema)
     errors: dict[str, list[float]] = {}
@@ -45,7 +48,9 @@ def simulated_runs(model: Model, mechanism: Mechanism, schema: Schema, runs: int
     hits = []
     for run in simulate(model, None, mechanism, runs=runs, seed=0, n=n, schema=schema):
         posterior = run.posterior()
-        truth = {name: np.asarray(value, dtype=float) for name, value in (run.truth or {}).items()}
+        # hidden states have no average
+        known = {name: value for name, value in (run.truth or {}).items() if name != "state"}
+        truth = {name: np.asarray(value, dtype=float) for name, value in known.items()}
         means = _by_name(posterior.mean(), truth, query.groups)  # of draws, the average of what was drawn
         bounds = _by_name(posterior.interval(0.9), truth, query.groups) if has_intervals else {}
         inside = []

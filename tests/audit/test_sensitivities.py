@@ -20,6 +20,7 @@ EXAMPLES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "BayesianNetwork": ("BayesianNetwork", ({"ward": (), "smoker": ("ward",), "sex": ("ward", "smoker")},)),
     "BetaBernoulli": ("BetaBernoulli", ("smoker",)),
     "DirichletCategorical": ("DirichletCategorical", ("ward",)),
+    "EventLogHMM": ("EventLogHMM", ("ward", "smoker", ("sex", "site"))),
     "GammaExponential": ("GammaExponential", ("wait",)),
     "GammaPoisson": ("GammaPoisson", ("visits",)),
     "LinearRegression": ("LinearRegression", ("age", ("balance",))),
@@ -32,6 +33,7 @@ EXAMPLES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "StatisticalQuery": ("StatisticalQuery", ("age",)),
 }
 
+WITHOUT_GROUPS = {"EventLogHMM"}  # its regions are the groups
 NEARLY = 0.85
 
 
@@ -86,6 +88,8 @@ def test_every_model_has_an_example() -> None:
 def test_declared_sensitivities_are_nearly_attained_and_never_exceeded(
     example: str, relation: str, unit: str, by: str | None, missing: Any
 ) -> None:
+    if by is not None and example in WITHOUT_GROUPS:
+        pytest.skip("a model without groups")
     query = query_of(example, relation, unit, by=by, missing=missing)
     l1, squared = attained(query, limit=60)
     assert l1 <= query.l1
@@ -135,7 +139,7 @@ def test_a_forgotten_factor_of_the_relation_is_caught(example: str) -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("example", sorted(EXAMPLES.keys() - WITHOUT_GROUPS))
 def test_one_of_two_groups_forgotten_is_caught(example: str, unit: str) -> None:
     """A row that changes its group is toggled in two of them."""
     query = query_of(example, "replace-one", unit, by="site")

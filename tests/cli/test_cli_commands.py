@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet import guarantee as guarantees
 from discreet.cli import init
 from discreet.guarantee import Budget
 from discreet.ledger import Ledger
@@ -271,3 +272,14 @@ def test_posterior_refuses_other_files(run: Callable, study: Callable) -> None:
 def test_the_template_is_toml_with_a_comment_on_every_choice() -> None:
     assert tomllib.loads(init.TEMPLATE)["id"] == "patients-2026"
     assert all(len(line) <= 120 for line in init.TEMPLATE.splitlines())
+
+
+def test_a_paid_gibbs_chain_is_priced_without_data(run: Callable) -> None:
+    """400 updates of 0.05: C of five fields, twice over epsilon, and the composed cost of the literature's example."""
+    asked = ("--levels", "8,30,2,2,2", "--epsilon-per-update", "0.05", "--sweeps", "200", "--json")
+    found = run("calibrate", "private-gibbs", *asked).document
+    assert found["temperature"] == pytest.approx(2 * 18.7258951995 / 0.05)
+    cost = guarantees.from_json(found["guarantee"])
+    assert cost.epsilon(0.0) == pytest.approx(20.0)
+    assert 2.38 < cost.epsilon(1e-6) <= 2.41909317687
+    assert run("calibrate", "private-gibbs", "--levels", "1", *asked[2:]).code == 1

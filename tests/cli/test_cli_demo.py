@@ -28,7 +28,13 @@ def test_the_demo_tells_the_whole_story(run: Callable, monkeypatch: pytest.Monke
         assert line.removeprefix(name).split()[0] == f"{truth:.3f}"
         assert line.count(" to ") == 2
     words = " ".join(ran.out.split())
-    for said in ("0.5-differential privacy (pure)", "0.003-zCDP", "again cost rho = 0", "must stay within the budget"):
+    for said in (
+        "0.5-differential privacy (pure)",
+        "0.003-zCDP",
+        "adjusted Rand index",
+        "again cost rho = 0",
+        "must stay within the budget",
+    ):
         assert said in words
     assert "…" not in ran.out
 
@@ -41,6 +47,8 @@ def test_the_demo_keeps_a_folder_that_works(run: Callable, tmp_path: Path) -> No
     assert [row["parameter"] for row in document["posterior"]["noise_aware"]] == list(example.TRUTH)
     assert document["repeated"]["amount"] == "0"
     assert "missing rho" in document["refusal"]
+    assert document["events"]["adjusted_rand"] > 0.9
+    assert load(folder / "events.release.json").to_json() == document["events"]["release"]
     assert set(document["plans"]) == set(document["releases"]) == {"smoking", "wards", "flu", "draw"}
 
     study = Study.load(folder / "study.toml")

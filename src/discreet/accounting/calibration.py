@@ -13,7 +13,7 @@ from typing import Any
 from discreet.accounting import conversions, divergences, gibbs, profiles
 from discreet.accounting.rounding import rational, root_up, round_up
 from discreet.errors import GuaranteeError
-from discreet.guarantee import ZCDP, BoundedRange, ConjugateProfile, GaussianDP, Guarantee, PureDP, RenyiDP
+from discreet.guarantee import ZCDP, BoundedRange, ConjugateProfile, GaussianDP, Guarantee, PureDP, RenyiDP, Repeated
 from discreet.guarantee.basis import positive
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "gibbs_posterior",
     "noisy_statistics",
     "posterior_sample",
+    "private_gibbs",
 ]
 
 
@@ -69,6 +70,20 @@ def posterior_sample(*, truncation: float, epsilon: float, levels: int = 2) -> C
     spread = 2 * math.log1p(float((1 - levels * a0) / a0)) * (1 + 1e-14)
     temperature = max(1.0, spread / epsilon * (1 + 1e-15))
     return Calibration("temperature", temperature, BoundedRange(min(epsilon, spread)))
+
+
+def private_gibbs(*, levels: Sequence[int], truncation: float, epsilon_per_update: float, sweeps: int) -> Calibration:
+    """Temperature of a paid Gibbs chain of event logs whose fields have these levels  [F-GIBBS, F-HMM]."""
+    positive("calibrate.truncation", truncation, below=1.0)
+    positive("calibrate.epsilon_per_update", epsilon_per_update)
+    if not levels or any(count < 2 for count in levels) or sweeps < 1:
+        raise GuaranteeError("calibrate must get fields of two levels or more and at least one sweep, got others")
+    shares = [Fraction(truncation) / count for count in levels]
+    ratios = (math.log1p(float((1 - count * a) / a)) for count, a in zip(levels, shares, strict=True))
+    spread = 2 * math.fsum(ratios) * (1 + 1e-14)
+    temperature = max(1.0, spread / epsilon_per_update * (1 + 1e-15))
+    each = BoundedRange(min(epsilon_per_update, spread))
+    return Calibration("temperature", temperature, Repeated(each, 2 * sweeps))
 
 
 def direct(*, prior: Sequence[float], n: int, order: float | None = None, delta: float | None = None) -> Calibration:

@@ -73,6 +73,27 @@ def posterior_sample(
     _show(calibration.posterior_sample(truncation=truncation, epsilon=epsilon, levels=levels), as_json)
 
 
+@app.command("private-gibbs")
+def private_gibbs(
+    levels: Annotated[str, typer.Option(help="Levels of every field, comma-separated: 8,30,2.", show_default=False)],
+    epsilon_per_update: Annotated[float, typer.Option(help="Cost of each update.", show_default=False)],
+    sweeps: Annotated[int, typer.Option(help="Number of sweeps, of two updates each.", show_default=False)],
+    truncation: Annotated[float, typer.Option(help="Smallest probability, as a share of an even one.")] = 0.1,
+    as_json: terminal.AsJson = False,
+) -> None:
+    """Temperature of a Gibbs chain that pays for every update, and what the chain costs.
+
+    \b
+    Example:
+      discreet calibrate private-gibbs --levels 8,30,2,2,2 --epsilon-per-update 0.05 --sweeps 200
+    """  # noqa: D301
+    from discreet.accounting import calibration
+
+    counts = tuple(int(count) for count in _prior(levels))
+    cost = {"truncation": truncation, "epsilon_per_update": epsilon_per_update}
+    _show(calibration.private_gibbs(levels=counts, sweeps=sweeps, **cost), as_json)
+
+
 @app.command("direct")
 def direct(
     prior: Prior, n: Size, order: MaybeOrder = None, delta: MaybeDelta = None, as_json: terminal.AsJson = False

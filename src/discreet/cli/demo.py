@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import balance, example, terminal
+from discreet.cli import balance, demo_events, example, terminal
 from discreet.cli.estimates import Estimate, estimates
 from discreet.errors import BudgetExceeded, ReleaseError
 
@@ -75,6 +75,7 @@ def _demo(folder: Path, screen: "Console") -> dict[str, Any]:
         "releases": {name: release.to_json() for name, release in made.items()},
         "posterior": _posterior(made, screen),
         **_settle_up(study, dataset, ledger, screen),
+        "events": demo_events.event_log(folder, screen),
     }
 
 

@@ -7,6 +7,9 @@ from discreet.mechanisms.conjugate_sample import ConcentratedSample, ConjugateSa
 from discreet.mechanisms.gibbs_posterior import GibbsPosterior
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.mechanisms.posterior_sample import PosteriorSample
+from discreet.mechanisms.private_annealing import PrivateAnnealing
+from discreet.mechanisms.private_gibbs import PrivateGibbs
+from discreet.mechanisms.private_metropolis import PrivateMetropolis
 
 __all__ = [
     "MECHANISMS",
@@ -18,6 +21,9 @@ __all__ = [
     "Mechanism",
     "NoisyStatistics",
     "PosteriorSample",
+    "PrivateAnnealing",
+    "PrivateGibbs",
+    "PrivateMetropolis",
 ]
 
 MECHANISMS: dict[str, type[Any]] = {
@@ -27,4 +33,7 @@ MECHANISMS: dict[str, type[Any]] = {
     "GibbsPosterior": GibbsPosterior,
     "NoisyStatistics": NoisyStatistics,
     "PosteriorSample": PosteriorSample,
+    "PrivateAnnealing": PrivateAnnealing,
+    "PrivateGibbs": PrivateGibbs,
+    "PrivateMetropolis": PrivateMetropolis,
 }

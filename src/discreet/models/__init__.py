@@ -7,6 +7,7 @@ from discreet.models.bayesian_network import BayesianNetwork
 from discreet.models.beta_bernoulli import BetaBernoulli
 from discreet.models.convex_loss import ConvexLoss
 from discreet.models.dirichlet_categorical import DirichletCategorical
+from discreet.models.event_log_hmm import EventLogHMM
 from discreet.models.gamma_exponential import GammaExponential
 from discreet.models.gamma_poisson import GammaPoisson
 from discreet.models.hinge_classifier import HingeClassifier
@@ -27,6 +28,7 @@ __all__ = [
     "BetaBernoulli",
     "ConvexLoss",
     "DirichletCategorical",
+    "EventLogHMM",
     "GammaExponential",
     "GammaPoisson",
     "GivenDraws",
@@ -49,6 +51,7 @@ MODELS: dict[str, type[Any]] = {
     "BayesianNetwork": BayesianNetwork,
     "BetaBernoulli": BetaBernoulli,
     "DirichletCategorical": DirichletCategorical,
+    "EventLogHMM": EventLogHMM,
     "GammaExponential": GammaExponential,
     "GammaPoisson": GammaPoisson,
     "LinearRegression": LinearRegression,

@@ -7,6 +7,7 @@ from discreet.posterior.coefficients import CoefficientDraws
 from discreet.posterior.curve import CurvePosterior, curve_posterior
 from discreet.posterior.dirichlet import DirichletLattice, DirichletPosterior, dirichlet_from_counts
 from discreet.posterior.draws import Draws
+from discreet.posterior.event_log import EventGrid, EventLogPosterior
 from discreet.posterior.given_draws import beta_given_draws
 from discreet.posterior.groups import GroupedPosterior
 from discreet.posterior.link import Link
@@ -24,6 +25,8 @@ __all__ = [
     "DirichletLattice",
     "DirichletPosterior",
     "Draws",
+    "EventGrid",
+    "EventLogPosterior",
     "GroupedPosterior",
     "Likelihood",
     "Link",

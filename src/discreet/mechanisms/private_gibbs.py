@@ -1,0 +1,131 @@
+"""Private Gibbs chains: every update of a tempered Gibbs sampler is paid, and all of the chain is released.
+
+    theta | z, X   and   z | theta, X   with the likelihood to the power 1/T,   T = max(1, 2C / epsilon_per_update)
+
+C = Σ_d log((1 - (L_d - 1) a_d)/a_d) bounds how far one event moves a log-likelihood; s sweeps are 2s bounded-range
+updates  [Foulds et al. 2016, §4]. Proof: private_gibbs.md.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting.chain_costs import ROUND_UP
+from discreet.errors import GuaranteeError, QueryError
+from discreet.families import HiddenMarkov
+from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
+from discreet.guarantee.basis import positive
+from discreet.mechanisms.base import check_grid, check_label
+from discreet.query import Statistics
+from discreet.randomness import NoiseSource
+from discreet.samplers.paid_sweeps import ProfileSpace, public_start, stacked_counts, tempered_sweeps
+from discreet.schema import Record
+from discreet.sources import Dataset
+
+__all__ = ["HIDDEN", "SAMPLER", "PrivateGibbs", "profile_space"]
+
+HIDDEN = "hidden state"
+MOST_NUMBERS = 10**9  # that a release may hold: more is a slip of the keyboard
+SAMPLER = (
+    "exact conditional draws from a ChaCha20 generator keyed by the operating system, in double precision (the "
+    "residual rounding error is not charged); profiles are rounded to multiples of {grid:g} before they are used"
+)
+
+
+@dataclass(frozen=True)
+class PrivateGibbs:
+    """All states of a tempered Gibbs chain of a hidden Markov model, from a public start.
+
+    Parameters
+    ----------
+    epsilon_per_update
+        Cost of *each* update, of which every sweep has two: all profiles, and one pass over the hidden states.
+    sweeps
+        Number of sweeps; all of them are released and paid.
+    truncation
+        The declared space of profiles: no probability is below this share of an even one, truncation / levels.
+    grid
+        Released profiles are multiples of this public number.
+    label
+        A different label asks for an independent second release, which is paid.
+    """
+
+    epsilon_per_update: float
+    sweeps: int
+    truncation: float = 0.1
+    grid: float = 2.0**-32
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        epsilon = positive("PrivateGibbs.epsilon_per_update", self.epsilon_per_update)
+        object.__setattr__(self, "epsilon_per_update", epsilon)  # 1 and 1.0 are the same request
+        object.__setattr__(self, "truncation", positive("PrivateGibbs.truncation", self.truncation, below=1.0))
+        object.__setattr__(self, "grid", check_grid("PrivateGibbs", self.grid, below=0.1))
+        if not isinstance(self.sweeps, int) or isinstance(self.sweeps, bool) or not 1 <= self.sweeps <= 10**6:
+            raise GuaranteeError(f"PrivateGibbs.sweeps must be a whole number from 1 to 10^6, got {self.sweeps!r}")
+        check_label("PrivateGibbs", self.label)
+
+    def temperature(self, query: Statistics) -> float:
+        """T = max(1, 2C / epsilon_per_update), rounded up: a hotter chain is the more private one."""
+        return max(1.0, self._space(query).log_range / self.epsilon_per_update * ROUND_UP)
+
+    def note(self, query: Statistics) -> str:
+        """What was drawn, in words."""
+        heat = self.temperature(query)
+        return f"{self.sweeps} sweeps of a Gibbs chain with the likelihood at temperature {heat:.4g}, from the prior"
+
+    def guarantee(self, query: Statistics) -> Guarantee:
+        """Two updates a sweep, each BoundedRange(epsilon_per_update), or the smaller 2C if nothing is tempered."""
+        space, schema = self._space(query), query.schema
+        loss = min(self.epsilon_per_update, space.log_range * ROUND_UP)
+        theorem = (
+            f"tempered Gibbs updates, profiles ≥ {self.truncation:g} of even ones, every update of the chain composed "
+            "(private_gibbs.md, Theorem 1)"
+        )
+        basis = Basis(schema.relation, str(schema.unit), theorem, SAMPLER.format(grid=self.grid))
+        return Repeated(BoundedRange(loss, basis), 2 * self.sweeps)
+
+    def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
+        """Hidden states by sweep, region and time; profiles of every field by sweep, state and level."""
+        family = self._space(query).family
+        return {
+            HIDDEN: (self.sweeps, family.regions, family.times),
+            **{field: (self.sweeps, family.states, levels) for field, levels in family.fields},
+        }
+
+    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
+        """Read the exact counts once and run the chain from the prior."""
+        space, generator = self._space(query), noise.generator()
+        counts = stacked_counts(space.family, dataset.source.statistics(query))
+        temperatures = [self.temperature(query)] * self.sweeps
+        chain = tempered_sweeps(space, counts, temperatures, public_start(space, generator), generator)
+        return {HIDDEN: chain.hidden, **space.by_field(chain.profiles)}
+
+    def _space(self, query: Statistics) -> ProfileSpace:
+        return profile_space("PrivateGibbs", query, self.truncation, self.grid, self.sweeps)
+
+
+def profile_space(owner: str, query: Statistics, truncation: float, grid: float, kept: int) -> ProfileSpace:
+    """The declared profiles of a query that chains of hidden states can answer, `kept` states in one release."""
+    schema, family = query.schema, query.family
+    if not isinstance(family, HiddenMarkov):
+        raise QueryError(f"{owner} must have a model of events with hidden states (EventLogHMM), got another query")
+    if schema.relation != "replace-one" or not isinstance(schema.unit, Record):
+        got = f"{schema.relation} of a {schema.unit}"
+        raise QueryError(f"{owner} must have records that are replaced (replace-one), got {got}")
+    if query.by is not None:
+        raise QueryError(f"{owner} must have a model without groups, got by={query.by!r}")
+    if query.excludes:
+        raise QueryError(f'{owner} must have columns that exclude no row, got one with missing="exclude"')
+    if HIDDEN in (field for field, _ in family.fields):
+        raise QueryError(f"{owner} must have fields that are not called {HIDDEN!r}, which is what it releases")
+    # no update may need more than the loss that was charged: the grid must have points inside the space
+    least = min(truncation / levels for _, levels in family.fields)
+    finest = min(least, (1.0 - truncation) / 2.0)
+    if not grid <= finest:
+        raise QueryError(f"{owner}.grid must be at most {finest:g} at truncation {truncation:g}, got {grid!r}")
+    size = kept * (family.regions * family.times + family.states * sum(levels for _, levels in family.fields))
+    if size > MOST_NUMBERS:
+        raise QueryError(f"{owner} must release at most {MOST_NUMBERS} numbers, got {size}")
+    return ProfileSpace.truncated(family, truncation, grid)

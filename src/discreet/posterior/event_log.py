@@ -1,0 +1,295 @@
+"""What a private event log says: the hidden state of every cell, the profiles of the states, and how states follow.
+
+Draws of several chains are given the same names of states first (`label_alignment`). Where chains sit in different
+modes no names can make them agree: the R-hat of the summary shows it, and the printed posterior says it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import QueryError
+from discreet.families import HiddenMarkov
+from discreet.posterior.chains import Answers, ChainsPosterior
+from discreet.posterior.label_alignment import aligned_names, renamed, reordered, state_frequencies
+from discreet.posterior.simplex import dirichlet_draws, draw_codes
+from discreet.posterior.summary import Summary
+from discreet.samplers.diagnostics import FEWEST_DRAWS
+from discreet.samplers.hidden_markov import HiddenDraws
+
+__all__ = ["EventGrid", "EventLogPosterior"]
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+SEED = 0  # public and fixed: the same release gives the same answers
+SIGNS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of states in the printed map
+WIDTH, LONGEST_NAME = 80, 20
+STATES_ABREAST, LEVELS_SHOWN = 4, 10
+SURE = 0.9
+APART = 1.1  # R-hat of chains that tell different stories
+
+
+@dataclass(frozen=True)
+class EventGrid:
+    """The declared levels of an event log: regions, times in their order, and the levels of every field."""
+
+    region: str
+    time: str
+    regions: tuple[str, ...]
+    times: tuple[str, ...]
+    fields: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class EventLogPosterior:
+    """Draws of hidden states, profiles and transitions; state 1 (code 0) is the one that most cells are in.
+
+    Parameters
+    ----------
+    cells
+        The states of the cells, (chains, draws, regions, times), codes from 0.
+    parameters
+        Chains of "start", "transition" and of the profile of every field, under the same names of states.
+    coordinates
+        The declared levels that the arrays run over.
+    title
+        What the posterior is of, in words.
+    """
+
+    cells: Codes = field(repr=False)
+    parameters: ChainsPosterior = field(repr=False)
+    coordinates: EventGrid
+    title: str = "posterior of an event log"
+
+    @classmethod
+    def from_draws(cls, draws: HiddenDraws, coordinates: EventGrid, title: str = "posterior of an event log") -> Self:
+        """Give all draws the same names of states, the most frequent state first."""
+        chains, length = draws.states.shape[:2]
+        flat = np.asarray(draws.states, dtype=np.int64).reshape(chains * length, -1)
+        profiles = {name: _flat(draws.profiles[name]) for name in coordinates.fields}
+        firsts = [length * (chain + 1) - 1 for chain in range(chains)]
+        names = aligned_names(flat, list(profiles.values()), firsts)
+        found = {
+            "start": reordered(_flat(draws.start), names),
+            "transition": reordered(reordered(_flat(draws.transitions), names), names, axis=2),
+            **{name: reordered(profile, names) for name, profile in profiles.items()},
+        }
+        parameters = {name: values.reshape(chains, length, *values.shape[1:]) for name, values in found.items()}
+        axes = _axes(coordinates, names.shape[1])
+        cells = renamed(flat, names).reshape(draws.states.shape)
+        return cls(cells, ChainsPosterior(parameters, axes, title), coordinates, title)
+
+    @classmethod
+    def from_chain(
+        cls, family: HiddenMarkov, coordinates: EventGrid, states: Codes, profiles: Mapping[str, Array], note: str
+    ) -> Self:
+        """A released chain of states (draws, regions, times) and profiles (draws, states, levels).
+
+        Start and transitions are drawn given the states, from their Dirichlet laws: they cost nothing.
+        """
+        rng, count, draws = np.random.default_rng(SEED), family.states, len(states)
+        each = np.arange(draws)[:, np.newaxis]
+        first = np.bincount((each * count + states[:, :, 0]).ravel(), minlength=draws * count).astype(float)
+        moves = ((each[..., np.newaxis] * count + states[:, :, :-1]) * count + states[:, :, 1:]).ravel()
+        then = np.bincount(moves, minlength=draws * count**2).astype(float)
+        start = dirichlet_draws(first.reshape(1, draws, count) + family.transition, rng)
+        transitions = dirichlet_draws(then.reshape(1, draws, count, count) + family.transition, rng)
+        found = {name: np.asarray(profile, dtype=float)[np.newaxis] for name, profile in profiles.items()}
+        return cls.from_draws(HiddenDraws(states[np.newaxis], start, transitions, found), coordinates, note)
+
+    @property
+    def count(self) -> int:
+        """How many hidden states the model has."""
+        return int(self.parameters.chains["start"].shape[-1])
+
+    def states(self) -> Codes:
+        """The most frequent state of every cell, (regions, times), from 0."""
+        return np.asarray(np.argmax(self._probabilities, axis=-1))
+
+    def state_probabilities(self) -> Array:
+        """The posterior probability of every state in every cell, (regions, times, states)."""
+        return self._probabilities.copy()
+
+    def profiles(self) -> dict[str, Array]:
+        """The mean profile of every field, (states, levels)."""
+        means = self.mean()
+        return {name: means[name] for name in self.coordinates.fields}
+
+    def transitions(self) -> Array:
+        """The mean transition matrix; row k says where a region goes from state k."""
+        return np.asarray(self.mean()["transition"])
+
+    def start(self) -> Array:
+        """The mean law of the first state."""
+        return np.asarray(self.mean()["start"])
+
+    def used_states(self) -> int:
+        """How many states hold at least one cell of the map."""
+        return int(np.unique(self.states()).size)
+
+    def mean(self) -> Answers:
+        """Posterior mean of start, transition and every profile; what a cell is in, `state_probabilities` says."""
+        return self.parameters.mean()
+
+    def sd(self) -> Answers:
+        """Posterior standard deviation of start, transition and every profile."""
+        return self.parameters.sd()
+
+    def quantile(self, q: float) -> Answers:
+        """The q-quantile of start, transition and every profile."""
+        return self.parameters.quantile(q)
+
+    def interval(self, level: float = 0.9) -> dict[str, tuple[Any, Any]]:
+        """Lower and upper ends of equal-tailed intervals of start, transition and every profile."""
+        return self.parameters.interval(level)
+
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Any]:
+        """Joint draws (n, …) of all parameters and of "state", the codes of all cells."""
+        drawn = self._everything.sample(n, rng)
+        return {**drawn, "state": drawn["state"].astype(np.int64)}
+
+    def predict(
+        self,
+        n: int,
+        rng: np.random.Generator | None = None,
+        *,
+        region: str | None = None,
+        time: str | None = None,
+    ) -> dict[str, Codes]:
+        """Codes of n new events by column, each from its own draw, in one declared region and time.
+
+        Where region or time is left out, every declared one is alike: the model has no law of how many events occur.
+        """
+        rng, grid = np.random.default_rng(rng), self.coordinates
+        where = [
+            np.full(n, _place(levels, level)) if level is not None else rng.integers(len(levels), size=n)
+            for level, levels in ((region, grid.regions), (time, grid.times))
+        ]
+        flat = _flat(self.cells)
+        draw = rng.integers(len(flat), size=n)
+        state = flat[draw, *where]
+        events = {
+            name: draw_codes(_flat(self.parameters.chains[name])[draw, state], rng) for name in self.coordinates.fields
+        }
+        return {grid.region: where[0], grid.time: where[1], **events}
+
+    def summary(self) -> Summary:
+        """Mean, deviation, 90% interval, R-hat and effective sample size of start, transition and every profile."""
+        return self.parameters.summary()
+
+    def to_datatree(
+        self,
+        draws: int | None = None,
+        rng: np.random.Generator | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """All parameters and "state" as an xarray DataTree for ArviZ; `attributes` must be public."""
+        import xarray
+
+        found = self._everything.to_datatree(draws, rng, attributes)["posterior"].to_dataset()
+        return xarray.DataTree.from_dict({"posterior": found.assign(state=found["state"].astype(np.int64))})
+
+    def log_density(self, x: object) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
+        """Refused: chains are draws, not a density."""
+        raise QueryError("EventLogPosterior.log_density must not be asked: chains give draws, no density")
+
+    def log_evidence(self) -> NoReturn:
+        """Refused: chains know the posterior only up to its normaliser."""
+        raise QueryError("EventLogPosterior.log_evidence must not be asked: chains do not know the normaliser")
+
+    def table(self) -> str:
+        """The map of states as text: regions down, times across, one sign for every cell."""
+        grid, states = self.coordinates, self.states()
+        names = _columns([grid.time, *grid.regions])
+        width = WIDTH - len(names[0]) - 1
+        blocks = []
+        for begin in range(0, len(grid.times), width):
+            times = grid.times[begin : begin + width]
+            head = times[0] if len(times) == 1 else f"{times[0]} {times[-1]:>{max(len(times) - len(times[0]) - 1, 1)}}"
+            rows = ["".join(SIGNS[state] for state in row[begin : begin + width]) for row in states]
+            blocks.append("\n".join(f"{name} {row}" for name, row in zip(names, [head, *rows], strict=True)))
+        return "\n\n".join(blocks)
+
+    def __str__(self) -> str:
+        parts = [self.title, "\n".join(self._state_lines()), self.table()]
+        used = range(self.used_states())
+        for begin in range(0, len(used), STATES_ABREAST):
+            parts += [self._bars(name, list(used[begin : begin + STATES_ABREAST])) for name in self.coordinates.fields]
+        if self.cells.shape[1] >= FEWEST_DRAWS:  # states that hold no cell are not asked to agree
+            rhat = max(float(np.max(self.parameters.rhat()[name][used])) for name in self.coordinates.fields)
+            if rhat > APART:
+                parts.append(f"the chains differ (R-hat up to {rhat:.3g}): they are slow or sit in different modes")
+        return "\n\n".join(parts)
+
+    def _state_lines(self) -> list[str]:
+        cells, used = np.bincount(self.states().ravel(), minlength=self.count), self.used_states()
+        stays, (lower, upper) = self.transitions(), self.interval(0.9)["transition"]
+        lines = [
+            f"state {SIGNS[k]}  {cells[k]} cells, stays with probability {stays[k, k]:.3f} "
+            f"({lower[k, k]:.3f} to {upper[k, k]:.3f})"
+            for k in range(used)
+        ]
+        if used < self.count:
+            lines.append(f"{self.count - used} of {self.count} states hold no cell")
+        unsure = int(np.sum(self._probabilities.max(axis=-1) < SURE))
+        return [*lines, f"{unsure} of {cells.sum()} cells are in their state with probability below {SURE:g}"]
+
+    def _bars(self, name: str, shown: list[int]) -> str:
+        """The profiles of one field side by side; of many levels the most frequent ones."""
+        means = self.profiles()[name][shown]
+        kept = np.sort(np.argsort(-means.max(axis=0), kind="stable")[:LEVELS_SHOWN])
+        labels = _columns([name, *(self.coordinates.fields[name][level] for level in kept)])
+        width = (WIDTH - len(labels[0])) // len(shown)
+        rows = [f"{labels[0]}" + "".join(f" {f'state {SIGNS[k]}':<{width - 1}}" for k in shown)]
+        for label, level in zip(labels[1:], kept, strict=True):
+            bars = (f" {share:.3f} {_bar(share / means.max(), width - 8):<{width - 7}}" for share in means[:, level])
+            rows.append(label + "".join(bars))
+        hidden = means.shape[1] - kept.size
+        return "\n".join(row.rstrip() for row in [*rows, *([f"and {hidden} rarer levels"] if hidden else [])])
+
+    @cached_property
+    def _probabilities(self) -> Array:
+        shape = self.cells.shape[2:]
+        return state_frequencies(_flat(self.cells).reshape(-1, shape[0] * shape[1]), self.count).reshape(*shape, -1)
+
+    @cached_property
+    def _everything(self) -> ChainsPosterior:
+        """Parameters and states in one: what is drawn jointly and exported."""
+        grid = self.coordinates
+        axes = {"state": {f"{grid.region}_level": grid.regions, f"{grid.time}_level": grid.times}}
+        chains = {**self.parameters.chains, "state": self.cells.astype(float)}
+        return ChainsPosterior(chains, {**self.parameters.axes, **axes}, self.title)
+
+
+def _axes(grid: EventGrid, count: int) -> dict[str, dict[str, tuple[str, ...]]]:
+    hidden = {"hidden_state": tuple(str(k + 1) for k in range(count))}
+    profiles = {name: {**hidden, f"{name}_level": levels} for name, levels in grid.fields.items()}
+    return {"start": hidden, "transition": {**hidden, "next_hidden_state": hidden["hidden_state"]}, **profiles}
+
+
+def _flat(values: NDArray[Any]) -> NDArray[Any]:
+    """Chains one after the other."""
+    return np.asarray(values).reshape(-1, *np.shape(values)[2:])
+
+
+def _place(levels: tuple[str, ...], level: str) -> int:
+    if str(level) not in levels:
+        raise QueryError(f"EventLogPosterior.predict must be asked for a declared level, got {level!r}")
+    return levels.index(str(level))
+
+
+def _columns(names: list[str]) -> list[str]:
+    """Names of one width, long ones cut."""
+    cut = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names]
+    return [f"{name:<{max(map(len, cut))}}" for name in cut]
+
+
+def _bar(share: float, width: int) -> str:
+    """A bar in eighths of a character."""
+    eighths = round(share * width * 8)
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()

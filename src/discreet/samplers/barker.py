@@ -1,0 +1,43 @@
+"""Barker's walk of one real parameter on the points of a grid: symmetric steps that are folded back into the interval.
+
+    accept j from i with probability 1 / (1 + e^-l),   l = log target(g_j) - log target(g_i)
+
+Why it is private where Metropolis's own rule is not: mechanisms/private_metropolis.md.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.families import BoundedMean, Dirichlet, Family, GaussianMean
+from discreet.samplers.tempered import unit_of
+
+__all__ = ["barker_walk"]
+
+Floats = NDArray[np.float64]
+
+NORMAL, BETA, GAMMA = range(3)
+
+
+def barker_walk(
+    family: Family,
+    law: tuple[float, float],
+    ends: tuple[int, int],
+    grid: float,
+    scale: float,
+    steps: int,
+    generator: np.random.Generator,
+) -> Floats:
+    """The states after each step, multiples of the grid from ends[0] to ends[1] times it; the start is the middle.
+
+    `law` has the two parameters of the target. `scale` is the deviation of a step as a share of the interval.
+    """
+    from discreet.samplers.kernels.barker import walk
+
+    first, last = ends
+    moves = np.round(generator.standard_normal(steps) * (scale * (last - first))).astype(np.int64)
+    thresholds = generator.logistic(size=steps)  # a logistic number is below l with probability 1 / (1 + e^-l)
+    kind = (
+        NORMAL if isinstance(family, GaussianMean) else BETA if isinstance(family, Dirichlet | BoundedMean) else GAMMA
+    )
+    low, width = unit_of(family)
+    return np.asarray(walk(kind, *law, low, width, first, last, grid, moves, thresholds))

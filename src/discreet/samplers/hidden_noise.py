@@ -1,0 +1,225 @@
+"""Chains for a hidden Markov model of event logs, given only noisy counts of its cells.
+
+    n[c, d, :] ~ Multinomial(N[c], θ[z[c], d]);  y = n + noise;  z, θ and A as in `hidden_markov`
+    given the whole number of events, all ways to split it over the cells are alike; the whole has a declared prior
+
+True counts and totals are part of the state of a chain, so the posterior is that of the release itself: profiles are
+not pulled towards the noise and states are not surer than the noise allows. The moves are in `kernels.hidden_counts`
+and `kernels.hidden_couplings`; a chain begins where a plug-in one ends on counts pulled towards a common profile.
+"""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import QueryError
+from discreet.families import HiddenMarkov
+from discreet.noise import DiscreteGaussian, NoiseLaw
+from discreet.samplers.hidden_markov import (
+    HiddenDraws,
+    copy_hidden,
+    flat_counts,
+    plug_in_start,
+    prior_of,
+    stack_draws,
+)
+from discreet.sizes import Sizes
+
+if TYPE_CHECKING:
+    from discreet.samplers.kernels.hidden_counts import Counts, Plan
+    from discreet.samplers.kernels.hidden_states import Hidden
+    from discreet.samplers.kernels.network import Released
+
+__all__ = ["noise_aware_chains"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+THREADS = 2
+REPORTED = 50  # states between two reports of progress
+PLUG_IN = 100  # sweeps of the plug-in chain at the start, which is cheap:
+STARTS = 8  # of it
+LARGEST_BLOCK = 256  # events that are born or die at once
+WIDE = 50.0  # deviations of the whole's estimate within which its prior is tabulated
+FACTORIALS = 2**16
+
+
+def noise_aware_chains(
+    family: HiddenMarkov,
+    counts: Mapping[str, ArrayLike],
+    laws: Mapping[str, NoiseLaw],
+    sizes: Sizes,
+    rng: np.random.Generator,
+    *,
+    draws: int = 200,
+    warm_up: int = 200,
+    chains: int = 4,
+    observed: NDArray[np.bool_] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> HiddenDraws:
+    """Draws of states, transitions, profiles and the events of every cell given the release.
+
+    Parameters
+    ----------
+    counts
+        Released counts (regions, times, levels) of each field.
+    laws
+        The noise that was added to the counts of each field.
+    sizes
+        What is known beforehand of the number of events in all cells, ignored ones too.
+    observed
+        False (regions, times) where the counts of a cell are to be ignored.
+    progress
+        Told, now and then, how many states of all chains were made since the last time.
+    """
+    cells = family.regions * family.times
+    for name, _ in family.fields:
+        if name not in laws:
+            raise QueryError(f"noise_aware_chains.laws must have the field {name!r}, got {list(laws)}")
+    flat = flat_counts(family, counts, observed)
+    kept = np.flatnonzero(np.ones(cells, dtype=bool) if observed is None else np.ravel(observed))
+    if kept.size == 0:
+        raise QueryError("noise_aware_chains.observed must have at least one cell")
+    noise = [laws[name] for name, _ in family.fields]
+
+    def run(seed: Integers) -> tuple[list["Hidden"], Integers]:
+        return _run(family, flat, kept, noise, sizes, np.random.default_rng(seed), draws, warm_up, progress)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        results = list(pool.map(run, rng.integers(2**63, size=(chains, 4))))
+    return stack_draws(family, [kept for kept, _ in results], np.stack([totals for _, totals in results]))
+
+
+def _run(
+    family: HiddenMarkov,
+    flat: Floats,
+    kept: Integers,
+    noise: list[NoiseLaw],
+    sizes: Sizes,
+    rng: np.random.Generator,
+    draws: int,
+    warm_up: int,
+    progress: Callable[[int], None] | None,
+) -> tuple[list["Hidden"], Integers]:
+    """One chain, and the events of every cell (draws, regions, times)."""
+    from discreet.samplers.kernels.hidden_couplings import advance
+
+    hidden, state, plan = start_chain(family, flat, kept, noise, sizes, rng)
+    prior, released = prior_of(family), _released(flat, noise)
+    ignored = np.setdiff1d(np.arange(len(flat)), kept)
+    found, totals = [], np.empty((draws, len(flat)), dtype=np.int64)
+    for step in range(-warm_up, draws):
+        advance(hidden, state, prior, released, plan, rng)
+        if step >= 0:
+            found.append(copy_hidden(hidden))
+            totals[step] = state.totals
+            totals[step, ignored] = _split(int(state.sums[1]), ignored.size, rng)
+        if progress is not None and (step + 1) % REPORTED == 0:
+            progress(REPORTED)
+    return found, totals.reshape(draws, family.regions, family.times)
+
+
+def start_chain(
+    family: HiddenMarkov, flat: Floats, kept: Integers, noise: list[NoiseLaw], sizes: Sizes, rng: np.random.Generator
+) -> "tuple[Hidden, Counts, Plan]":
+    """States and profiles of a plug-in chain on counts without most of their noise, and counts that fit them."""
+    from discreet.samplers.kernels.hidden_counts import Counts
+
+    levels = np.array([levels for _, levels in family.fields])
+    variances = np.array([law.variance for law in noise])
+    by_level = np.repeat(variances, levels)
+    weights = 1.0 / (levels * variances)
+    sums = np.add.reduceat(flat[kept], prior_of(family).first_level[:-1], axis=1)
+    guesses = sums @ weights / weights.sum()
+    spread = float(np.sqrt(kept.size / weights.sum()))
+    whole, ignored = _whole(float(guesses.sum()), kept.size, len(flat), sizes)
+    totals = np.zeros(len(flat), dtype=np.int64)
+    totals[kept] = _nearest_counts(guesses[np.newaxis], np.array([whole - ignored]))[0]
+
+    pooled = np.maximum(flat.sum(axis=0), 0.0) + family.emission
+    shares = np.concatenate([part / part.sum() for part in np.split(pooled, np.cumsum(levels)[:-1])])
+    pulled = _pulled(flat, totals[:, np.newaxis] * shares, by_level)
+    pulled[totals == 0] = 0.0
+    hidden = plug_in_start(family, pulled, rng, PLUG_IN, starts=STARTS)
+    likely = _pulled(flat, totals[:, np.newaxis] * np.exp(hidden.log_profiles)[hidden.states.ravel()], by_level)
+    fields = [_nearest_counts(part, totals) for part in np.split(likely, np.cumsum(levels)[:-1], axis=1)]
+    state = Counts(np.concatenate(fields, axis=1).ravel(), totals, np.array([whole, ignored]))
+    return hidden, state, _plan(kept, len(flat), whole, ignored, spread, variances, weights, sizes)
+
+
+def _plan(
+    kept: Integers,
+    cells: int,
+    whole: int,
+    ignored: int,
+    spread: float,
+    variances: Floats,
+    weights: Floats,
+    sizes: Sizes,
+) -> "Plan":
+    """How far events move at once, and the prior of the whole where it can matter.
+
+    About 1 / Σ 1/v events can be born before the noise densities refuse, v the variance in each field; more than the
+    deviation with which the fields tell a cell's total need not.
+    """
+    from scipy.special import gammaln
+
+    from discreet.samplers.kernels.hidden_counts import Plan
+
+    block = int(np.clip(min(1.0 / np.sum(1.0 / variances), weights.sum() ** -0.5), 1, LARGEST_BLOCK))
+    missing = cells - kept.size
+    reach = WIDE * spread + 64.0 * LARGEST_BLOCK + (WIDE * (ignored + 1.0) / np.sqrt(missing) if missing else 0.0)
+    low, high = max(sizes.lowest, whole - int(reach)), min(sizes.highest, whole + int(reach))
+    wholes = np.arange(low, high + 1, dtype=float)
+    log_sizes = sizes.log_weight(wholes) - gammaln(wholes + cells) + gammaln(wholes + 1.0)
+    ignored_block = max(int(2.0 * (ignored + 1.0) / np.sqrt(missing + 1.0)), 1)
+    log_factorials = np.cumsum(np.log(np.maximum(np.arange(FACTORIALS, dtype=float), 1.0)))
+    return Plan(kept, missing, block, ignored_block, variances, log_sizes, low, log_factorials)
+
+
+def _whole(guess: float, kept: int, cells: int, sizes: Sizes) -> tuple[int, int]:
+    """Events in all cells and in the ignored ones: the cells that are not ignored are taken for average ones."""
+    here = int(np.clip(round(guess), 0, sizes.highest))
+    if sizes.lowest == sizes.highest:
+        return sizes.highest, (sizes.highest - here if kept < cells else 0)
+    ignored = min(round(here * (cells - kept) / kept), sizes.highest - here)
+    return here + ignored, ignored
+
+
+def _pulled(flat: Floats, expected: NDArray[Any], variances: Floats) -> Floats:
+    """Noisy counts pulled towards expected ones by the part of their variance that is noise; not below 0."""
+    pull = expected / (expected + variances)
+    return np.asarray(np.maximum(expected + pull * (flat - expected), 0.0))
+
+
+def _nearest_counts(values: Floats, sums: Integers) -> Integers:
+    """The nearest integers ≥ 0 with given sums along rows: a common shift, cut at 0; largest remainders rounded up."""
+    width = values.shape[1]
+    sorted_values = -np.sort(-values, axis=1)
+    shifts = (np.cumsum(sorted_values, axis=1) - sums[:, np.newaxis]) / np.arange(1, width + 1)
+    above = np.maximum(np.sum(sorted_values > shifts, axis=1), 1)
+    exact = np.maximum(values - np.take_along_axis(shifts, above[:, np.newaxis] - 1, axis=1), 0.0)
+    counts = np.floor(exact).astype(np.int64)
+    missing = sums - counts.sum(axis=1)
+    order = np.argsort(np.argsort(counts - exact, axis=1, kind="stable"), axis=1, kind="stable")
+    whole, rest = np.divmod(missing, width)
+    return np.asarray(counts + whole[:, np.newaxis] + (order < rest[:, np.newaxis]))
+
+
+def _split(events: int, cells: int, rng: np.random.Generator) -> Integers:
+    """Events over cells, all ways alike: the bars among stars and bars."""
+    if cells == 0:
+        return np.zeros(0, dtype=np.int64)
+    bars = np.sort(rng.choice(events + cells - 1, cells - 1, replace=False))
+    return np.asarray(np.diff(bars, prepend=-1, append=events + cells - 1) - 1)
+
+
+def _released(flat: Floats, noise: list[NoiseLaw]) -> "Released":
+    """Released counts end to end, and the noise of each field."""
+    from discreet.samplers.kernels.network import Released
+
+    scales = [law.sigma if isinstance(law, DiscreteGaussian) else law.scale for law in noise]
+    return Released(flat.ravel(), np.array([isinstance(law, DiscreteGaussian) for law in noise]), np.array(scales))
