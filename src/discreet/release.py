@@ -21,8 +21,16 @@ from discreet.errors import DiscreetError, QueryError, ReleaseError
 from discreet.families import Dirichlet, DirichletTables, SumFamily
 from discreet.guarantee import Guarantee
 from discreet.losses import Loss, Query
-from discreet.mechanisms import MECHANISMS, ConjugateSample, GibbsPosterior, NoisyStatistics, PosteriorSample
-from discreet.models import MODELS, GivenDraws, Model, Poolable
+from discreet.mechanisms import (
+    MECHANISMS,
+    ConjugateSample,
+    GibbsPosterior,
+    NoisyStatistics,
+    PaidChain,
+    PosteriorSample,
+    PrivateMetropolis,
+)
+from discreet.models import MODELS, EventLogHMM, GivenDraws, Model, Poolable
 from discreet.posterior import CoefficientDraws, Draws, GroupedPosterior, Posterior, beta_given_draws, pooled_posterior
 from discreet.query import Statistics
 from discreet.recipe import build, describe
@@ -93,7 +101,7 @@ class Release:
         if kind not in ("noise-aware", "plug-in"):
             raise QueryError(f'Release.posterior kind must be "noise-aware" or "plug-in", got {kind!r}')
         model, mechanism, query = self.model, self.mechanism, self.query
-        if isinstance(mechanism, PosteriorSample | ConjugateSample | GibbsPosterior):
+        if not isinstance(mechanism, NoisyStatistics):
             if prior is not None or kind == "plug-in" or pooling is not None:
                 raise QueryError("Release.posterior of released draws must keep their own prior and kind, got another")
             if isinstance(mechanism, GibbsPosterior):
@@ -103,6 +111,11 @@ class Release:
                     self.value, query, law.beta, law.precision, stationary or law.steps == 0, mechanism.note(query)
                 )
             assert isinstance(query, Statistics)
+            if isinstance(mechanism, PaidChain):
+                assert isinstance(model, EventLogHMM)
+                return model.given_chain(query, *mechanism.kept(self.value), mechanism.note(query))
+            if isinstance(mechanism, PrivateMetropolis):
+                return Draws(self.value, {}, mechanism.note(query))
             return self._draws(mechanism, query)
         assert isinstance(query, Statistics)
         if pooling is not None and (pooling != "partial" or not query.groups or kind == "plug-in"):

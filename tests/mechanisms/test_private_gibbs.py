@@ -208,6 +208,15 @@ def test_the_mean_of_a_truncated_profile_of_three() -> None:
     assert np.mean(firsts) == pytest.approx(0.437528088803, abs=5 * np.std(firsts) / math.sqrt(20_000))
 
 
+def test_priors_whose_draws_underflow_are_drawn_all_the_same() -> None:
+    """Dirichlet(1e-4) on [.05, .95] is all but uniform in the logit; KS, false alarm 1e-4 (fixed seed)."""
+    family = HiddenMarkov(1, 1, 2, (("kind", 2),), 1.0, 1e-4)
+    space, rng = ProfileSpace.truncated(family, 0.1, 2.0**-32), np.random.default_rng(9)
+    starts = np.array([public_start(space, rng).profiles[0, 0] for _ in range(1_000)])
+    places = 0.5 + np.log(starts / (1 - starts)) / (2 * math.log(19.0))
+    assert kstest(places, "uniform").pvalue > 1e-4
+
+
 def tables(places: int, size: int) -> Iterator[Any]:
     for held in itertools.combinations_with_replacement(range(places), size):
         yield np.bincount(held, minlength=places)

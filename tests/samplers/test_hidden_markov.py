@@ -1,7 +1,7 @@
 """Hidden Markov models of event logs from exact counts: conditionals, smoothing, joint laws, recovery.
 
 Statistical tests have fixed seeds. A joint-distribution test compares about 20 moments with a limit of 5 standard
-errors from 20 batches: a right sampler fails at most once in 100 seeds, the planted errors fail by far.
+errors from some 12 batches: a right sampler fails at most once in 100 seeds, the planted errors nearly always.
 """
 
 from collections.abc import Callable
@@ -32,8 +32,8 @@ from discreet.samplers.kernels.hidden_states import (
     log_likelihoods,
 )
 
-SMALL = HiddenMarkov(2, 3, 2, (("kind", 2), ("place", 3)), 0.6, 0.8)
-EVENTS = 3
+SMALL = HiddenMarkov(2, 4, 2, (("kind", 2), ("place", 3)), 0.2, 0.8)
+EVENTS = 1  # in every cell
 LIMIT = 5.0
 
 
@@ -117,16 +117,16 @@ def test_smoothing_survives_impossible_transitions_and_many_events() -> None:
 
 
 def test_states_drawn_backwards_have_the_law_of_enumeration() -> None:
-    """Pearson's statistic on 27 paths and 20,000 draws, limit at the level 1e-5."""
+    """Pearson's statistic on 27 paths and 10,000 draws, limit at the level 1e-5."""
     rng = np.random.default_rng(2)
     start, transitions, logs = random_chain(rng, 3, 3)
     law = path_law(start, transitions, logs)
     hidden = Hidden(np.zeros((1, 3), dtype=np.int64), np.log(start), np.log(transitions), np.zeros((3, 0)))
     counts = dict.fromkeys(law, 0)
-    for _ in range(20_000):
+    for _ in range(10_000):
         draw_states(hidden, logs[0], rng)
         counts[tuple(hidden.states[0])] += 1
-    expected = 20_000 * np.array(list(law.values()))
+    expected = 10_000 * np.array(list(law.values()))
     assert np.sum((np.array(list(counts.values())) - expected) ** 2 / expected) < 65.0  # 26 degrees of freedom
 
 
@@ -187,8 +187,8 @@ def features(hidden: Hidden, counts: np.ndarray) -> np.ndarray:
     )
 
 
-def joint(sweep: Callable[..., None], prior: Prior, seed: int = 0, draws: int = 8000) -> JointTest:
-    family_prior, totals = prior_of(SMALL), np.full(6, EVENTS)
+def joint(sweep: Callable[..., None], prior: Prior, draws: int = 2000) -> JointTest:
+    family_prior, totals = prior_of(SMALL), np.full(SMALL.regions * SMALL.times, EVENTS)
 
     def sampler(hidden: Hidden, counts: np.ndarray, rng: np.random.Generator) -> Hidden:
         for _ in range(2):
@@ -201,13 +201,13 @@ def joint(sweep: Callable[..., None], prior: Prior, seed: int = 0, draws: int = 
         sampler,
         features,
         draws=draws,
-        rng=np.random.default_rng(seed),
+        rng=np.random.default_rng(0),
     )
 
 
 @pytest.mark.parametrize("sweep", [blocked_sweep, collapsed_sweep])
 def test_sweeps_leave_the_joint_law(sweep: Callable[..., None]) -> None:
-    assert joint(sweep, prior_of(SMALL), draws=20_000).agrees(LIMIT)
+    assert joint(sweep, prior_of(SMALL), draws=4000).agrees(LIMIT)
 
 
 def transposed(hidden: Hidden, counts: np.ndarray, prior: Prior, power: float, rng: np.random.Generator) -> None:
@@ -233,7 +233,7 @@ def test_planted_errors_of_blocked_sweeps_are_caught(sweep: Callable[..., None])
 @pytest.mark.parametrize("sweep", [blocked_sweep, collapsed_sweep])
 @pytest.mark.parametrize("dropped", ["transition", "emission"])
 def test_a_dropped_prior_is_caught(sweep: Callable[..., None], dropped: str) -> None:
-    assert not joint(sweep, prior_of(SMALL)._replace(**{dropped: 0.05}), draws=2000).agrees(LIMIT)
+    assert not joint(sweep, prior_of(SMALL)._replace(**{dropped: 0.02}), draws=600).agrees(LIMIT)
 
 
 def one_at_a_time(numerator: bool, denominator: bool, whole: float) -> Callable[..., None]:
@@ -261,7 +261,7 @@ def one_at_a_time(numerator: bool, denominator: bool, whole: float) -> Callable[
 
 
 def test_the_plain_loop_leaves_the_joint_law() -> None:
-    assert joint(one_at_a_time(True, True, 2.0), prior_of(SMALL), draws=4000).agrees(LIMIT)
+    assert joint(one_at_a_time(True, True, 2.0), prior_of(SMALL)).agrees(LIMIT)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_the_plain_loop_leaves_the_joint_law() -> None:
 def test_missing_indicators_and_a_missing_number_of_states_are_caught(
     numerator: bool, denominator: bool, whole: float
 ) -> None:
-    assert not joint(one_at_a_time(numerator, denominator, whole), prior_of(SMALL), draws=6000).agrees(LIMIT)
+    assert not joint(one_at_a_time(numerator, denominator, whole), prior_of(SMALL)).agrees(LIMIT)
 
 
 # ---- whole chains ----------------------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ FIELDS = (("type", 8), ("category", 30), ("a", 2), ("b", 2), ("c", 2))
 @pytest.mark.parametrize(("true", "states"), [(2, 2), (4, 4), (2, 10)])
 def test_every_chain_recovers_the_states(sampler: str, true: int, states: int) -> None:
     family = HiddenMarkov(9, 30, states, FIELDS, 1.0, 1.0)
-    for seed in range(3):
+    for seed in range(2):
         exact, counts = simulate(family, true, 400, seed)
         found = hidden_chains(family, counts, np.random.default_rng(seed), draws=5, chains=2, sampler=sampler)
         assert min(rand_index(exact, found.states[chain, -1]) for chain in range(2)) > 0.95

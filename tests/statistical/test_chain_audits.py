@@ -334,13 +334,13 @@ LARGE: dict[str, tuple[Any, Any, Callable[[NoiseSource, int], float]]] = {
 @pytest.mark.audit
 @pytest.mark.parametrize("name", sorted(LARGE))
 def test_large_audits_of_chains(name: str, evidence: Callable[[Callable[[], Any]], Any]) -> None:
-    """100,000 runs a side of the real noise source."""
+    """50,000 runs a side of the real noise source."""
     mechanism, query, attack = LARGE[name]
     claim = mechanism.guarantee(query).epsilon(DELTA)
 
     def compute() -> list[float]:
-        found = attack(SystemNoise(), 100_000)
-        print(f"{name}: claim {claim:.4f} at delta = {DELTA}, certain {found:.4f} (100000 runs a side)")
+        found = attack(SystemNoise(), 50_000)
+        print(f"{name}: claim {claim:.4f} at delta = {DELTA}, certain {found:.4f} (50000 runs a side)")
         return [found]
 
     (found,) = evidence(compute)

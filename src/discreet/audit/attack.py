@@ -154,7 +154,9 @@ def _noise_score(mechanism: NoisyStatistics, pair: Pair) -> Score:
 def _draw_score(pair: Pair) -> Score:
     """The log-likelihood ratio of the pair for draws of a parameter, up to constants and a positive factor."""
     family = pair.query.family
-    assert family is not None and not isinstance(family, HiddenMarkov)
+    assert family is not None
+    if isinstance(family, HiddenMarkov):
+        raise QueryError("audit must have noisy statistics, or draws of parameters, got a chain of hidden states")
     if isinstance(family, DirichletTables):
         return _table_score(pair, family)
     if not isinstance(family, Dirichlet):

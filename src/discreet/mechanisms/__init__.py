@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.base import Mechanism, PaidChain
 from discreet.mechanisms.conjugate_sample import ConcentratedSample, ConjugateSample, DiffusedSample, DirectSample
 from discreet.mechanisms.gibbs_posterior import GibbsPosterior
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
@@ -20,6 +20,7 @@ __all__ = [
     "GibbsPosterior",
     "Mechanism",
     "NoisyStatistics",
+    "PaidChain",
     "PosteriorSample",
     "PrivateAnnealing",
     "PrivateGibbs",

@@ -1,6 +1,8 @@
 """What a mechanism is: it states its guarantee from public facts alone, then answers a query once."""
 
-from typing import Any, Protocol
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -9,7 +11,16 @@ from discreet.guarantee import Guarantee
 from discreet.randomness import NoiseSource
 from discreet.sources import Dataset
 
-__all__ = ["FINEST_GRID", "Mechanism", "check_draws", "check_grid", "check_label", "rounded"]
+__all__ = [
+    "FINEST_GRID",
+    "Mechanism",
+    "PaidChain",
+    "check_draws",
+    "check_grid",
+    "check_label",
+    "checked_interval",
+    "rounded",
+]
 
 # a finer grid divides draws out of the range of doubles, and an error after the draw would tell about it
 FINEST_GRID = 2.0**-60
@@ -30,6 +41,17 @@ class Mechanism(Protocol):
 
     def apply(self, noise: NoiseSource, query: Any, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
         """The released arrays by name. The only code that touches rows, through `dataset.source`."""
+
+
+@runtime_checkable
+class PaidChain(Protocol):
+    """A mechanism whose release holds states of a chain of hidden states."""
+
+    def note(self, query: Any) -> str:
+        """What was drawn, in words."""
+
+    def kept(self, value: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Of a released value the states to be read as draws: hidden states (draws, …), and profiles by field."""
 
 
 def check_label(kind: str, label: object) -> None:
@@ -54,3 +76,14 @@ def check_draws(kind: str, draws: object) -> None:
     """Every draw is paid, so their number is small and public."""
     if not isinstance(draws, int) or isinstance(draws, bool) or not 1 <= draws <= 10**7:
         raise GuaranteeError(f"{kind}.draws must be a whole number from 1 to 10^7, got {draws!r}")
+
+
+def checked_interval(kind: str, interval: Any) -> tuple[float, float] | None:
+    """A declared space (lo, hi) as floats, or None."""
+    if interval is None:
+        return None
+    ends = tuple(interval) if isinstance(interval, tuple | list) else ()
+    numbers = [end for end in ends if isinstance(end, int | float) and not isinstance(end, bool) and math.isfinite(end)]
+    if len(ends) != 2 or len(numbers) != 2 or not numbers[0] < numbers[1]:
+        raise GuaranteeError(f"{kind}.interval must be two finite numbers, lower first, got {interval!r}")
+    return float(numbers[0]), float(numbers[1])

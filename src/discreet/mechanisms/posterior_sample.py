@@ -19,7 +19,7 @@ from discreet.errors import GuaranteeError, QueryError
 from discreet.families import ConditionalTable, Dirichlet, DirichletTables, Family, GaussianMean, HiddenMarkov
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_draws, check_grid, check_label, rounded
+from discreet.mechanisms.base import check_draws, check_grid, check_label, checked_interval, rounded
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.declared_space import DeclaredSpace, tables_of
@@ -80,7 +80,7 @@ class PosteriorSample:
         settled = {
             "epsilon": positive("PosteriorSample.epsilon", self.epsilon),  # 1 and 1.0 are the same request
             "truncation": _checked_truncation(self.truncation),
-            "interval": _checked_interval(self.interval),
+            "interval": checked_interval("PosteriorSample", self.interval),
             "grid": None if self.grid is None else check_grid("PosteriorSample", self.grid, below=1e6),
         }
         for name, value in settled.items():
@@ -250,13 +250,3 @@ def _checked_truncation(truncation: Any) -> float | dict[str, float] | None:
         named = {str(name): positive("PosteriorSample.truncation", truncation[name], below=0.5) for name in truncation}
         return dict(sorted(named.items()))  # the order in which tables are named is no other request
     return None if truncation is None else positive("PosteriorSample.truncation", truncation, below=0.5)
-
-
-def _checked_interval(interval: Any) -> tuple[float, float] | None:
-    if interval is None:
-        return None
-    ends = tuple(interval) if isinstance(interval, tuple | list) else ()
-    numbers = [end for end in ends if isinstance(end, int | float) and not isinstance(end, bool) and math.isfinite(end)]
-    if len(ends) != 2 or len(numbers) != 2 or not numbers[0] < numbers[1]:
-        raise GuaranteeError(f"PosteriorSample.interval must be two finite numbers, lower first, got {interval!r}")
-    return float(numbers[0]), float(numbers[1])

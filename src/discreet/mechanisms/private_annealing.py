@@ -7,6 +7,7 @@ noise, never as they are  [Foulds et al. 2016, supplement; Neal 2001]. Proof: pr
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -136,6 +137,21 @@ class PrivateAnnealing:
             steps = [round(share / WEIGHT_GRID) + more for share, more in zip(shares.tolist(), noisy, strict=True)]
             shown = np.array(steps, dtype=float) * WEIGHT_GRID
         return {HIDDEN: hidden, **space.by_field(profiles), RELEASED[self.weights]: shown}
+
+    def kept(self, value: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Last states of particles: those that were drawn, or as many as there are, by weights above zero."""
+        last = {name: array[:, -1] for name, array in value.items() if name != RELEASED[self.weights]}
+        shown = value[RELEASED[self.weights]]
+        if self.weights == "resample":
+            chosen = np.asarray(shown, dtype=np.int64)
+        else:
+            shares = np.maximum(shown, 0.0)
+            steps = (
+                np.cumsum(shares) / shares.sum() if shares.sum() > 0 else np.arange(1, 1 + len(shares)) / len(shares)
+            )
+            chosen = np.searchsorted(steps, (np.arange(len(shares)) + 0.5) / len(shares))
+        drawn = {name: array[chosen] for name, array in last.items()}
+        return drawn.pop(HIDDEN), drawn
 
     def _levels(self, query: Statistics) -> list[float]:
         """What one update costs at each level: as asked, or the smaller 2C where nothing is tempered."""

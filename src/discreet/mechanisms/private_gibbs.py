@@ -6,6 +6,7 @@ C = Σ_d log((1 - (L_d - 1) a_d)/a_d) bounds how far one event moves a log-likel
 updates  [Foulds et al. 2016, §4]. Proof: private_gibbs.md.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +102,11 @@ class PrivateGibbs:
         temperatures = [self.temperature(query)] * self.sweeps
         chain = tempered_sweeps(space, counts, temperatures, public_start(space, generator), generator)
         return {HIDDEN: chain.hidden, **space.by_field(chain.profiles)}
+
+    def kept(self, value: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """The second half of the chain: the first still shows the start."""
+        late = {name: array[self.sweeps // 2 :] for name, array in value.items()}
+        return late.pop(HIDDEN), late
 
     def _space(self, query: Statistics) -> ProfileSpace:
         return profile_space("PrivateGibbs", query, self.truncation, self.grid, self.sweeps)

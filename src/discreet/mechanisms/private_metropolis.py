@@ -18,7 +18,7 @@ from discreet.errors import GuaranteeError, QueryError
 from discreet.families import Dirichlet, Family, SumFamily
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_grid, check_label
+from discreet.mechanisms.base import check_grid, check_label, checked_interval
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.barker import barker_walk
@@ -68,7 +68,7 @@ class PrivateMetropolis:
         settled = {
             "epsilon_per_step": positive("PrivateMetropolis.epsilon_per_step", self.epsilon_per_step),
             "scale": positive("PrivateMetropolis.scale", self.scale, below=10.0),
-            "interval": _checked_interval(self.interval),
+            "interval": checked_interval("PrivateMetropolis", self.interval),
         }
         if self.truncation is not None:
             settled["truncation"] = positive("PrivateMetropolis.truncation", self.truncation, below=0.5)
@@ -164,13 +164,3 @@ class PrivateMetropolis:
         if isinstance(family, Dirichlet) and family.coordinate is None:
             raise QueryError("PrivateMetropolis must have a model of one parameter, got several probabilities")
         return family
-
-
-def _checked_interval(interval: Any) -> tuple[float, float] | None:
-    if interval is None:
-        return None
-    ends = tuple(interval) if isinstance(interval, tuple | list) else ()
-    numbers = [end for end in ends if isinstance(end, int | float) and not isinstance(end, bool) and math.isfinite(end)]
-    if len(ends) != 2 or len(numbers) != 2 or not numbers[0] < numbers[1]:
-        raise GuaranteeError(f"PrivateMetropolis.interval must be two finite numbers, lower first, got {interval!r}")
-    return float(numbers[0]), float(numbers[1])

@@ -110,6 +110,11 @@ class EventLogHMM:
         draws = hidden_chains(self._family(query.schema), counts, rng, sampler=self.sampler)
         return EventLogPosterior.from_draws(draws, self.coordinates(query.schema), self._title("plug-in posterior"))
 
+    def given_chain(self, query: Statistics, states: Any, profiles: Mapping[str, Any], note: str) -> EventLogPosterior:
+        """What a released chain of hidden states says; it is tempered, and the note says how much."""
+        family, grid = self._family(query.schema), self.coordinates(query.schema)
+        return EventLogPosterior.from_chain(family, grid, np.asarray(states, dtype=np.int64), profiles, note)
+
     def updated(self, public: Any) -> NoReturn:  # noqa: ARG002 - the signature all models share
         """Refused: states have no names that a stronger prior could speak of."""
         raise QueryError("EventLogHMM.updated must not be asked: hidden states have no names that a prior could use")

@@ -5,7 +5,7 @@
 
 True counts and totals are part of the state of a chain, so the posterior is that of the release itself: profiles are
 not pulled towards the noise and states are not surer than the noise allows. The moves are in `kernels.hidden_counts`
-and `kernels.hidden_couplings`; a chain begins where a plug-in one ends on counts pulled towards a common profile.
+and `kernels.hidden_couplings`; a chain begins where a plug-in one ends that trusts each field by its noise.
 """
 
 from collections.abc import Callable, Mapping
@@ -139,11 +139,10 @@ def start_chain(
     totals = np.zeros(len(flat), dtype=np.int64)
     totals[kept] = _nearest_counts(guesses[np.newaxis], np.array([whole - ignored]))[0]
 
-    pooled = np.maximum(flat.sum(axis=0), 0.0) + family.emission
-    shares = np.concatenate([part / part.sum() for part in np.split(pooled, np.cumsum(levels)[:-1])])
-    pulled = _pulled(flat, totals[:, np.newaxis] * shares, by_level)
-    pulled[totals == 0] = 0.0
-    hidden = plug_in_start(family, pulled, rng, PLUG_IN, starts=STARTS)
+    # a count of variance N θ + v carries the share N θ / (N θ + v) of what an exact one says; θ as if levels were alike
+    mean = float(totals[kept].mean())
+    trust = np.repeat(mean / (mean + levels * variances), levels)
+    hidden = plug_in_start(family, flat * trust, rng, PLUG_IN, starts=STARTS)
     likely = _pulled(flat, totals[:, np.newaxis] * np.exp(hidden.log_profiles)[hidden.states.ravel()], by_level)
     fields = [_nearest_counts(part, totals) for part in np.split(likely, np.cumsum(levels)[:-1], axis=1)]
     state = Counts(np.concatenate(fields, axis=1).ravel(), totals, np.array([whole, ignored]))

@@ -101,9 +101,11 @@ def draw_profiles(
                     rest -= alpha[k, j]
                     piece = noise.standard_gamma(alpha[k, j])
                     others = noise.standard_gamma(max(rest, alpha[k, last]))  # a difference of sums rounds
-                    drawn[k, j] = left * (piece / (piece + others))
-                    left *= others / (piece + others)
-                    inside = drawn[k, j] >= lower[d] and left >= lower[d]  # not so if it is 0/0
+                    inside = piece + others > 0.0  # tiny shapes have draws that doubles take for 0
+                    if inside:
+                        drawn[k, j] = left * (piece / (piece + others))
+                        left *= others / (piece + others)
+                        inside = drawn[k, j] >= lower[d] and left >= lower[d]
                     if not inside:
                         break
                 if inside:
