@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 import discreet as dc
 from discreet.report import held_out_curves, profile_bars, save, state_map, tiles
@@ -26,6 +28,7 @@ SPLITS = 10
 
 # `category` refines `type`, and `violation_detail` refines `violation`: a model of both would count evidence twice
 CRASHES = ("type", "light", "weather", "drunk_driver", "multiple_deaths")
+WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 STOPS = ("violation", "driver_gender", "driver_race", "driver_age_band", "weekday")
 
 
@@ -42,14 +45,11 @@ class Log:
 
     def dataset(self, folder: Path) -> dc.sources.Dataset:
         """The rows up to the last complete month, with levels that are public knowledge."""
-        with duckdb.connect(":memory:") as connection:
-            path = str(folder / self.file)
-            columns = ", ".join((self.region, "month", *self.fields))
-            table = connection.execute(
-                f"SELECT {columns} FROM read_parquet(?) WHERE month <= ?",  # noqa: S608
-                [path, self.last_month],
-            ).to_arrow_table()
+        columns = [self.region, "month", *self.fields]
+        table = pq.read_table(folder / self.file, columns=columns)
+        table = table.filter(pc.less_equal(table["month"].cast(pa.string()), self.last_month))
         levels = {name: sorted(map(str, table[name].unique().to_pylist())) for name in table.column_names}
+        levels |= {"weekday": WEEKDAYS} if "weekday" in levels else {}
         schema = dc.Schema({name: dc.Categorical(found) for name, found in levels.items()})
         return dc.open(table, schema, id=self.name)
 

@@ -187,12 +187,11 @@ def features(hidden: Hidden, counts: np.ndarray) -> np.ndarray:
     )
 
 
-def joint(sweep: Callable[..., None], prior: Prior, draws: int = 2000) -> JointTest:
+def joint(sweep: Callable[..., None], prior: Prior, draws: int = 3000) -> JointTest:
     family_prior, totals = prior_of(SMALL), np.full(SMALL.regions * SMALL.times, EVENTS)
 
     def sampler(hidden: Hidden, counts: np.ndarray, rng: np.random.Generator) -> Hidden:
-        for _ in range(2):
-            sweep(hidden, counts.astype(float), prior, 1.0, rng)
+        sweep(hidden, counts.astype(float), prior, 1.0, rng)
         return hidden
 
     return joint_distribution_test(

@@ -61,8 +61,10 @@ def state_map(states: ArrayLike, regions: Sequence[str], times: Sequence[str], *
     return _styled(chart.properties(width=max(260, 11 * len(times)), height=max(60, 16 * len(regions))))
 
 
-def profile_bars(profiles: Mapping[str, ArrayLike], levels: Mapping[str, Sequence[str]], *, title: str = "") -> Any:
-    """For every field a row of bars: the probability of each level in each state, (states, levels)."""
+def profile_bars(
+    profiles: Mapping[str, ArrayLike], levels: Mapping[str, Sequence[str]], *, title: str = "", columns: int = 3
+) -> Any:
+    """For every field one chart of bars: the probability of each level in each state, (states, levels)."""
     import altair as alt
 
     rows = []
@@ -84,14 +86,15 @@ def profile_bars(profiles: Mapping[str, ArrayLike], levels: Mapping[str, Sequenc
                 tooltip=["level:N", "state:N", alt.Tooltip("share:Q", format=".1%")],
             )
         )
-        rows.append(bars.properties(width=max(120, 14 * len(levels[field]) * len(states)), height=110))
-    return _styled(alt.vconcat(*rows, title=title, spacing=14))
+        rows.append(bars.properties(width=max(120, 13 * len(levels[field]) * len(states)), height=110))
+    return _styled(alt.concat(*rows, columns=columns, title=title, spacing=18))
 
 
 def held_out_curves(
     curves: Mapping[str, Sequence[tuple[float, float, float, float]]],
     *,
     title: str = "",
+    columns: int = 3,
     reference: float | None = None,
     measure: str = "held-out log-likelihood per event",
 ) -> Any:

@@ -29,6 +29,7 @@ __all__ = [
     "copy_hidden",
     "flat_counts",
     "hidden_chains",
+    "log_evidence",
     "plug_in_start",
     "prior_of",
     "smoothed_states",
@@ -167,10 +168,21 @@ def plug_in_start(
         for power in powers:
             sweep(hidden, flat, prior, float(power), rng)
         found.append(hidden)
-    best = max(found, key=lambda hidden: _log_evidence(family, flat, hidden.states))
+    best = max(found, key=lambda hidden: log_evidence(family, flat, hidden.states))
     for _ in range(warm_up - warm_up // 2):
         sweep(best, flat, prior, 1.0, rng)
     return best
+
+
+def log_evidence(family: HiddenMarkov, flat: Floats, states: Integers) -> float:
+    """The log of p(states, counts) with start, transitions and profiles integrated out, up to a constant."""
+    from discreet.samplers.kernels.hidden_states import count_moves
+
+    sums = np.zeros((family.states, flat.shape[1]))
+    np.add.at(sums, states.ravel(), flat)
+    fields = np.split(np.maximum(sums, 0.0), prior_of(family).first_level[1:-1], axis=-1)
+    rows = [(count_moves(states, family.states), family.transition), *((field, family.emission) for field in fields)]
+    return float(sum(_log_dirichlet_multinomial(table, alpha) for table, alpha in rows))
 
 
 def copy_hidden(hidden: "Hidden") -> "Hidden":
@@ -243,17 +255,6 @@ def _log_shares(family: HiddenMarkov, counts: Floats) -> Floats:
     """Logs of the levels' shares in each field, for counts (…, levels) with all fields end to end."""
     fields = np.split(counts + family.emission, prior_of(family).first_level[1:-1], axis=-1)
     return np.asarray(np.log(np.concatenate([field / field.sum(axis=-1, keepdims=True) for field in fields], axis=-1)))
-
-
-def _log_evidence(family: HiddenMarkov, flat: Floats, states: Integers) -> float:
-    """The log of p(states, counts) with start, transitions and profiles integrated out, up to a constant."""
-    from discreet.samplers.kernels.hidden_states import count_moves
-
-    sums = np.zeros((family.states, flat.shape[1]))
-    np.add.at(sums, states.ravel(), flat)
-    fields = np.split(np.maximum(sums, 0.0), prior_of(family).first_level[1:-1], axis=-1)
-    rows = [(count_moves(states, family.states), family.transition), *((field, family.emission) for field in fields)]
-    return float(sum(_log_dirichlet_multinomial(table, alpha) for table, alpha in rows))
 
 
 def _log_dirichlet_multinomial(table: NDArray[Any], alpha: float) -> float:

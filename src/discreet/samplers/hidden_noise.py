@@ -22,6 +22,7 @@ from discreet.samplers.hidden_markov import (
     HiddenDraws,
     copy_hidden,
     flat_counts,
+    log_evidence,
     plug_in_start,
     prior_of,
     stack_draws,
@@ -33,15 +34,15 @@ if TYPE_CHECKING:
     from discreet.samplers.kernels.hidden_states import Hidden
     from discreet.samplers.kernels.network import Released
 
-__all__ = ["noise_aware_chains"]
+__all__ = ["noise_aware_chains", "released_counts", "start_chain"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 THREADS = 2
 REPORTED = 50  # states between two reports of progress
-PLUG_IN = 100  # sweeps of the plug-in chain at the start, which is cheap:
-STARTS = 8  # of it
+PLUG_IN = 100  # sweeps of the plug-in chain at the start
+TRIALS = 4  # starts that share half of the warm-up; the most likely goes on
 LARGEST_BLOCK = 256  # events that are born or die at once
 WIDE = 50.0  # deviations of the whole's estimate within which its prior is tabulated
 FACTORIALS = 2**16
@@ -107,19 +108,47 @@ def _run(
     """One chain, and the events of every cell (draws, regions, times)."""
     from discreet.samplers.kernels.hidden_couplings import advance
 
-    hidden, state, plan = start_chain(family, flat, kept, noise, sizes, rng)
-    prior, released = prior_of(family), _released(flat, noise)
+    prior, released = prior_of(family), released_counts(flat, noise)
     ignored = np.setdiff1d(np.arange(len(flat)), kept)
-    found, totals = [], np.empty((draws, len(flat)), dtype=np.int64)
-    for step in range(-warm_up, draws):
+    hidden, state, plan = _best_start(family, flat, kept, noise, sizes, rng, warm_up // 2)
+    for _ in range(warm_up - warm_up // 2):
         advance(hidden, state, prior, released, plan, rng)
-        if step >= 0:
-            found.append(copy_hidden(hidden))
-            totals[step] = state.totals
-            totals[step, ignored] = _split(int(state.sums[1]), ignored.size, rng)
-        if progress is not None and (step + 1) % REPORTED == 0:
+    if progress is not None:
+        progress(warm_up)
+    found, totals = [], np.empty((draws, len(flat)), dtype=np.int64)
+    for draw in range(draws):
+        advance(hidden, state, prior, released, plan, rng)
+        found.append(copy_hidden(hidden))
+        totals[draw] = state.totals
+        totals[draw, ignored] = _split(int(state.sums[1]), ignored.size, rng)
+        if progress is not None and (draw + 1) % REPORTED == 0:
             progress(REPORTED)
     return found, totals.reshape(draws, family.regions, family.times)
+
+
+def _best_start(
+    family: HiddenMarkov,
+    flat: Floats,
+    kept: Integers,
+    noise: list[NoiseLaw],
+    sizes: Sizes,
+    rng: np.random.Generator,
+    sweeps: int,
+) -> "tuple[Hidden, Counts, Plan]":
+    """Several starts share the sweeps; the one whose later half is most likely goes on."""
+    from discreet.samplers.kernels.hidden_couplings import advance
+
+    prior, released = prior_of(family), released_counts(flat, noise)
+    trials = TRIALS if family.states > 1 and sweeps >= TRIALS else 1
+    found = []
+    for _ in range(trials):
+        hidden, state, plan = start_chain(family, flat, kept, noise, sizes, rng)
+        score = 0.0
+        for sweep in range(sweeps // trials):
+            advance(hidden, state, prior, released, plan, rng)
+            score += _log_joint(family, flat, kept, noise, hidden, state) if 2 * sweep >= sweeps // trials else 0.0
+        found.append((score, (hidden, state, plan)))
+    return max(found, key=lambda start: start[0])[1]
 
 
 def start_chain(
@@ -142,11 +171,24 @@ def start_chain(
     # a count of variance N θ + v carries the share N θ / (N θ + v) of what an exact one says; θ as if levels were alike
     mean = float(totals[kept].mean())
     trust = np.repeat(mean / (mean + levels * variances), levels)
-    hidden = plug_in_start(family, flat * trust, rng, PLUG_IN, starts=STARTS)
+    hidden = plug_in_start(family, flat * trust, rng, PLUG_IN)
     likely = _pulled(flat, totals[:, np.newaxis] * np.exp(hidden.log_profiles)[hidden.states.ravel()], by_level)
     fields = [_nearest_counts(part, totals) for part in np.split(likely, np.cumsum(levels)[:-1], axis=1)]
     state = Counts(np.concatenate(fields, axis=1).ravel(), totals, np.array([whole, ignored]))
     return hidden, state, _plan(kept, len(flat), whole, ignored, spread, variances, weights, sizes)
+
+
+def _log_joint(
+    family: HiddenMarkov, flat: Floats, kept: Integers, noise: list[NoiseLaw], hidden: "Hidden", state: "Counts"
+) -> float:
+    """Log-density of release, counts and states; a start that merged two states is far behind others."""
+    from scipy.special import gammaln
+
+    exact = state.levels.reshape(flat.shape).astype(float)
+    parts = np.split(flat[kept] - exact[kept], prior_of(family).first_level[1:-1], axis=1)
+    ways = len(noise) * np.sum(gammaln(state.totals[kept] + 1.0)) - np.sum(gammaln(exact + 1.0))
+    density = sum(float(np.sum(law.log_density(part))) for law, part in zip(noise, parts, strict=True))
+    return float(density + ways + log_evidence(family, exact, hidden.states))
 
 
 def _plan(
@@ -216,7 +258,7 @@ def _split(events: int, cells: int, rng: np.random.Generator) -> Integers:
     return np.asarray(np.diff(bars, prepend=-1, append=events + cells - 1) - 1)
 
 
-def _released(flat: Floats, noise: list[NoiseLaw]) -> "Released":
+def released_counts(flat: Floats, noise: list[NoiseLaw]) -> "Released":
     """Released counts end to end, and the noise of each field."""
     from discreet.samplers.kernels.network import Released
 

@@ -30,6 +30,7 @@ Mask = NDArray[np.bool_]
 
 DELTA = 1e-5  # of Gaussian noise
 TEMPERED_SWEEPS = 200
+CHAIN: dict[str, Any] = {"chains": 1, "draws": 100, "warm_up": 100}
 GRID = 2.0**-32
 SHARE_HELD_OUT = 0.1
 
@@ -75,25 +76,31 @@ class Split:
         return release.value
 
 
+def _plug_in(split: Split, counts: Counts) -> HiddenDraws:
+    return hidden_chains(split.family, counts, np.random.default_rng(split.seed), observed=split.observed, **CHAIN)
+
+
 def _not_private(split: Split, epsilon: float) -> HiddenDraws:  # noqa: ARG001 - the signature all methods share
-    return hidden_chains(split.family, split.counts, np.random.default_rng(split.seed), observed=split.observed)
+    return hidden_chains(
+        split.family, split.counts, np.random.default_rng(split.seed), observed=split.observed, **CHAIN
+    )
 
 
 def _laplace(split: Split, epsilon: float) -> HiddenDraws:
     counts = split.released(NoisyStatistics(epsilon=epsilon))
-    return hidden_chains(split.family, counts, np.random.default_rng(split.seed), observed=split.observed)
+    return _plug_in(split, counts)
 
 
 def _gaussian(split: Split, epsilon: float) -> HiddenDraws:
     counts = split.released(NoisyStatistics(epsilon=epsilon, delta=DELTA))
-    return hidden_chains(split.family, counts, np.random.default_rng(split.seed), observed=split.observed)
+    return _plug_in(split, counts)
 
 
 def _noise_aware(split: Split, epsilon: float) -> HiddenDraws:
     mechanism, query = NoisyStatistics(epsilon=epsilon), split.model.query(split.dataset.schema)
     counts, rng = split.released(mechanism), np.random.default_rng(split.seed)
     return noise_aware_chains(
-        split.family, counts, mechanism.laws(query), query.sizes, rng, chains=2, observed=split.observed
+        split.family, counts, mechanism.laws(query), query.sizes, rng, observed=split.observed, **CHAIN
     )
 
 
