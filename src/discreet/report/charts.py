@@ -94,7 +94,6 @@ def held_out_curves(
     curves: Mapping[str, Sequence[tuple[float, float, float, float]]],
     *,
     title: str = "",
-    columns: int = 3,
     reference: float | None = None,
     measure: str = "held-out log-likelihood per event",
 ) -> Any:
