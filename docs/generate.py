@@ -59,6 +59,7 @@ def python_page() -> str:
         posterior.NaiveBayesPosterior,
         posterior.ChainsPosterior,
         posterior.EventLogPosterior,
+        posterior.EventLogChain,
         posterior.GroupedPosterior,
         posterior.PooledPosterior,
         posterior.Draws,

@@ -33,6 +33,10 @@ def test_a_paid_chain_is_released_read_and_kept(name: str, ledger: dc.Ledger, tm
     assert ledger.spent() > 0
     posterior: Any = release.posterior()
     assert posterior.states().shape == (2, 6)
+    for asked in (posterior.interval, posterior.sd, lambda: posterior.quantile(0.5)):
+        with pytest.raises(QueryError, match="tempered chain"):
+            asked()
+    assert "mean" in str(posterior.summary())
     assert posterior.cells.shape == (1, DRAWS[name], 2, 6)
     assert set(posterior.profiles()) == set(FIELDS)
     np.testing.assert_allclose(posterior.transitions().sum(axis=1), 1.0)
@@ -81,9 +85,7 @@ def _smokers() -> Any:
     return pa.table({"smoker": [0, 1] * 50})
 
 
-@pytest.mark.parametrize(
-    "mechanism", [*CHAINS.values(), dc.PosteriorSample(1.0, truncation=0.1), dc.DirectSample()]
-)
+@pytest.mark.parametrize("mechanism", [*CHAINS.values(), dc.PosteriorSample(1.0, truncation=0.1), dc.DirectSample()])
 def test_models_and_chains_that_do_not_fit_are_refused(mechanism: Any, ledger: dc.Ledger) -> None:
     data = dc.open(_smokers(), dc.Schema({"smoker": dc.Binary()}), id="smokers")
     model: Any = dc.BetaBernoulli("smoker")

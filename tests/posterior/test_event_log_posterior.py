@@ -5,7 +5,7 @@ import pytest
 
 from discreet.errors import QueryError
 from discreet.families import HiddenMarkov
-from discreet.posterior import EventGrid, EventLogPosterior
+from discreet.posterior import EventGrid, EventLogChain, EventLogPosterior
 from discreet.posterior.label_alignment import aligned_names, renamed, reordered, state_frequencies
 from discreet.samplers.hidden_markov import HiddenDraws
 
@@ -110,14 +110,14 @@ def test_a_released_chain_gets_start_and_transitions_from_its_states() -> None:
     draws = 4000
     states = np.broadcast_to(hidden, (draws, REGIONS, TIMES))
     fields = {name: np.broadcast_to(profile, (draws, *profile.shape)) for name, profile in profiles.items()}
-    posterior = EventLogPosterior.from_chain(family, GRID, states, fields, "a released chain")
+    posterior = EventLogChain.from_chain(family, GRID, states, fields, "a released chain")
     first = 0.5 + np.bincount(hidden[:, 0], minlength=STATES)
     moves = np.full((STATES, STATES), 0.5)
     np.add.at(moves, (hidden[:, :-1].ravel(), hidden[:, 1:].ravel()), 1.0)
     np.testing.assert_allclose(posterior.start(), first / first.sum(), atol=0.015)
     np.testing.assert_allclose(posterior.transitions(), moves / moves.sum(axis=1, keepdims=True), atol=0.015)
     np.testing.assert_array_equal(posterior.states(), hidden)
-    again = EventLogPosterior.from_chain(family, GRID, states, fields, "a released chain")
+    again = EventLogChain.from_chain(family, GRID, states, fields, "a released chain")
     np.testing.assert_array_equal(again.transitions(), posterior.transitions())  # the seed is public and fixed
 
 
@@ -125,7 +125,7 @@ def test_one_released_state_is_enough_to_print() -> None:
     hidden, profiles = truth(np.random.default_rng(6))
     family = HiddenMarkov(REGIONS, TIMES, STATES, (("kind", 4), ("night", 2)), transition=1.0, emission=1.0)
     fields = {name: profile[np.newaxis] for name, profile in profiles.items()}
-    posterior = EventLogPosterior.from_chain(family, GRID, hidden[np.newaxis], fields, "the last state of a chain")
+    posterior = EventLogChain.from_chain(family, GRID, hidden[np.newaxis], fields, "the last state of a chain")
     assert str(posterior).startswith("the last state of a chain\n\nstate 1")
 
 

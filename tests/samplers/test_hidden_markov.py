@@ -137,6 +137,13 @@ def test_cell_log_likelihoods_are_sums_of_counts_times_logs() -> None:
     np.testing.assert_allclose(cell_log_likelihoods(counts.reshape(10, 7), logs), counts.reshape(10, 7) @ logs.T)
 
 
+def test_a_level_that_never_happens_does_not_matter_where_it_did_not_happen() -> None:
+    logs = np.array([[0.0, -np.inf], [-1.0, -0.5]])
+    found = cell_log_likelihoods([[2.0, 0.0], [1.0, 1.0]], logs)
+    np.testing.assert_allclose(found[0], [0.0, -2.0])
+    assert found[1, 0] <= -1e300
+
+
 # ---- joint-distribution tests ----------------------------------------------------------------------------------------
 
 

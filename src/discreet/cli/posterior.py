@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -36,6 +36,7 @@ def posterior(
       discreet posterior wards.release.json --pooling partial
     """  # noqa: D301
     from discreet.mechanisms import NoisyStatistics
+    from discreet.posterior import EventLogPosterior
     from discreet.release import load
 
     if not 0 < level < 1:
@@ -55,7 +56,9 @@ def posterior(
     kind = "draws" if drawn else "plug-in" if plug_in else "noise-aware"
     if as_json:
         body = {"release": str(file), "kind": kind, "level": level, "guarantee": release.guarantee.to_json()}
-        terminal.emit({**body, "words": str(release.guarantee), "parameters": [row.to_json() for row in rows]})
+        terminal.emit(
+            {**body, "words": str(release.guarantee), "parameters": [row.to_json() for row in rows]} | _states(read)
+        )
         return
     screen = terminal.console()
     lines = [("model", repr(release.model)), ("guarantee", str(release.guarantee)), ("posterior", KINDS[kind])]
@@ -65,6 +68,16 @@ def posterior(
     for row in rows:
         table.add_row(row.parameter, f"{row.mean:.4g}", *([row.interval] if known else []))
     screen.print(table)
+    if isinstance(read, EventLogPosterior):
+        screen.print()
+        screen.print(read.table(), highlight=False)
+
+
+def _states(read: Any) -> dict[str, Any]:
+    """The map of an event log: the most frequent state of every region and time, from 0."""
+    from discreet.posterior import EventLogPosterior
+
+    return {"states": read.states().tolist()} if isinstance(read, EventLogPosterior) else {}
 
 
 KINDS = {

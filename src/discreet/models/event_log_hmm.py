@@ -18,7 +18,7 @@ from discreet.errors import QueryError
 from discreet.families import HiddenMarkov
 from discreet.models.base import Progress, Simulated, Value, column_names, prior_number
 from discreet.noise import NoiseLaw
-from discreet.posterior import EventGrid, EventLogPosterior
+from discreet.posterior import EventGrid, EventLogChain, EventLogPosterior
 from discreet.posterior.label_alignment import frequency_order
 from discreet.posterior.simplex import dirichlet_draws, draw_codes
 from discreet.query import Counts, Statistics, levels_of
@@ -110,10 +110,10 @@ class EventLogHMM:
         draws = hidden_chains(self._family(query.schema), counts, rng, sampler=self.sampler)
         return EventLogPosterior.from_draws(draws, self.coordinates(query.schema), self._title("plug-in posterior"))
 
-    def given_chain(self, query: Statistics, states: Any, profiles: Mapping[str, Any], note: str) -> EventLogPosterior:
+    def given_chain(self, query: Statistics, states: Any, profiles: Mapping[str, Any], note: str) -> EventLogChain:
         """What a released chain of hidden states says; it is tempered, and the note says how much."""
         family, grid = self._family(query.schema), self.coordinates(query.schema)
-        return EventLogPosterior.from_chain(family, grid, np.asarray(states, dtype=np.int64), profiles, note)
+        return EventLogChain.from_chain(family, grid, np.asarray(states, dtype=np.int64), profiles, note)
 
     def updated(self, public: Any) -> NoReturn:  # noqa: ARG002 - the signature all models share
         """Refused: states have no names that a stronger prior could speak of."""

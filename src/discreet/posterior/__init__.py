@@ -7,6 +7,7 @@ from discreet.posterior.coefficients import CoefficientDraws
 from discreet.posterior.curve import CurvePosterior, curve_posterior
 from discreet.posterior.dirichlet import DirichletLattice, DirichletPosterior, dirichlet_from_counts
 from discreet.posterior.draws import Draws
+from discreet.posterior.event_chain import EventLogChain
 from discreet.posterior.event_log import EventGrid, EventLogPosterior
 from discreet.posterior.given_draws import beta_given_draws
 from discreet.posterior.groups import GroupedPosterior
@@ -26,6 +27,7 @@ __all__ = [
     "DirichletPosterior",
     "Draws",
     "EventGrid",
+    "EventLogChain",
     "EventLogPosterior",
     "GroupedPosterior",
     "Likelihood",

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.families import HiddenMarkov
 from discreet.posterior.chains import Answers, ChainsPosterior
 from discreet.posterior.label_alignment import aligned_names, renamed, reordered, state_frequencies
-from discreet.posterior.simplex import dirichlet_draws, draw_codes
+from discreet.posterior.simplex import draw_codes
 from discreet.posterior.summary import Summary
 from discreet.samplers.diagnostics import FEWEST_DRAWS
 from discreet.samplers.hidden_markov import HiddenDraws
@@ -26,7 +25,6 @@ __all__ = ["EventGrid", "EventLogPosterior"]
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-SEED = 0  # public and fixed: the same release gives the same answers
 SIGNS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of states in the printed map
 WIDTH, LONGEST_NAME = 80, 20
 STATES_ABREAST, LEVELS_SHOWN = 4, 10
@@ -83,24 +81,6 @@ class EventLogPosterior:
         axes = _axes(coordinates, names.shape[1])
         cells = renamed(flat, names).reshape(draws.states.shape)
         return cls(cells, ChainsPosterior(parameters, axes, title), coordinates, title)
-
-    @classmethod
-    def from_chain(
-        cls, family: HiddenMarkov, coordinates: EventGrid, states: Codes, profiles: Mapping[str, Array], note: str
-    ) -> Self:
-        """A released chain of states (draws, regions, times) and profiles (draws, states, levels).
-
-        Start and transitions are drawn given the states, from their Dirichlet laws: they cost nothing.
-        """
-        rng, count, draws = np.random.default_rng(SEED), family.states, len(states)
-        each = np.arange(draws)[:, np.newaxis]
-        first = np.bincount((each * count + states[:, :, 0]).ravel(), minlength=draws * count).astype(float)
-        moves = ((each[..., np.newaxis] * count + states[:, :, :-1]) * count + states[:, :, 1:]).ravel()
-        then = np.bincount(moves, minlength=draws * count**2).astype(float)
-        start = dirichlet_draws(first.reshape(1, draws, count) + family.transition, rng)
-        transitions = dirichlet_draws(then.reshape(1, draws, count, count) + family.transition, rng)
-        found = {name: np.asarray(profile, dtype=float)[np.newaxis] for name, profile in profiles.items()}
-        return cls.from_draws(HiddenDraws(states[np.newaxis], start, transitions, found), coordinates, note)
 
     @property
     def count(self) -> int:
@@ -228,16 +208,17 @@ class EventLogPosterior:
 
     def _state_lines(self) -> list[str]:
         cells, used = np.bincount(self.states().ravel(), minlength=self.count), self.used_states()
-        stays, (lower, upper) = self.transitions(), self.interval(0.9)["transition"]
-        lines = [
-            f"state {SIGNS[k]}  {cells[k]} cells, stays with probability {stays[k, k]:.3f} "
-            f"({lower[k, k]:.3f} to {upper[k, k]:.3f})"
-            for k in range(used)
-        ]
+        stays = self._stays()
+        lines = [f"state {SIGNS[k]}  {cells[k]} cells, stays with probability {stays[k]}" for k in range(used)]
         if used < self.count:
             lines.append(f"{self.count - used} of {self.count} states hold no cell")
         unsure = int(np.sum(self._probabilities.max(axis=-1) < SURE))
         return [*lines, f"{unsure} of {cells.sum()} cells are in their state with probability below {SURE:g}"]
+
+    def _stays(self) -> list[str]:
+        stays, (lower, upper) = self.transitions(), self.interval(0.9)["transition"]
+        ends = zip(stays.diagonal(), lower.diagonal(), upper.diagonal(), strict=True)
+        return [f"{mean:.3f} ({low:.3f} to {high:.3f})" for mean, low, high in ends]
 
     def _bars(self, name: str, shown: list[int]) -> str:
         """The profiles of one field side by side; of many levels the most frequent ones."""

@@ -44,6 +44,7 @@ Sampler = Literal["blocked", "collapsed"]
 THREADS = 2
 REPORTED = 50  # states between two reports of progress
 STARTS = 3  # of each chain; the one with most evidence goes on
+NEVER = -1e300  # the log of an impossible event: 0 times it is 0, and it can be subtracted from itself
 FEW_EVENTS = 2.0  # the likelihood begins with the power at which a cell is worth this many levels
 
 
@@ -100,7 +101,8 @@ def cell_log_likelihoods(counts: ArrayLike, log_profiles: ArrayLike) -> Floats:
     """
     from discreet.samplers.kernels.hidden_states import log_likelihoods
 
-    cells, logs = np.asarray(counts, dtype=float), np.ascontiguousarray(log_profiles, dtype=float)
+    cells = np.asarray(counts, dtype=float)
+    logs = np.maximum(np.ascontiguousarray(log_profiles, dtype=float), NEVER)
     flat = log_likelihoods(np.ascontiguousarray(cells.reshape(-1, cells.shape[-1])), logs, 1.0)
     return np.asarray(flat.reshape(*cells.shape[:-1], logs.shape[0]))
 
@@ -113,9 +115,8 @@ def smoothed_states(start: ArrayLike, transitions: ArrayLike, log_likelihoods: A
     regions, times, size = cells.shape
     with np.errstate(divide="ignore"):
         log_start, log_transitions = (np.log(np.asarray(part, dtype=float)) for part in (start, transitions))
-    never = -1e300  # a logarithm that can be subtracted from itself
     shape = np.empty((regions, times), dtype=np.int64)
-    hidden = Hidden(shape, np.maximum(log_start, never), np.maximum(log_transitions, never), np.empty((size, 0)))
+    hidden = Hidden(shape, np.maximum(log_start, NEVER), np.maximum(log_transitions, NEVER), np.empty((size, 0)))
     return np.asarray(smooth(hidden, cells.reshape(-1, size)).reshape(cells.shape))
 
 

@@ -17,6 +17,7 @@ from discreet.families import HiddenMarkov
 from discreet.mechanisms import NoisyStatistics
 from discreet.models import EventLogHMM
 from discreet.pipeline import simulate
+from discreet.posterior import EventLogPosterior
 from discreet.samplers.hidden_markov import HiddenDraws, cell_log_likelihoods, flat_counts, hidden_chains
 from discreet.samplers.hidden_noise import noise_aware_chains
 from discreet.samplers.paid_sweeps import ProfileSpace, public_start, stacked_counts, tempered_sweeps
@@ -30,7 +31,11 @@ Mask = NDArray[np.bool_]
 
 DELTA = 1e-5  # of Gaussian noise
 TEMPERED_SWEEPS = 200
-CHAIN: dict[str, Any] = {"chains": 1, "draws": 100, "warm_up": 100}
+CHAIN: dict[str, Any] = {  # one short chain for every method: a study makes hundreds of them
+    "chains": 1,
+    "draws": 100,
+    "warm_up": 100,
+}
 GRID = 2.0**-32
 SHARE_HELD_OUT = 0.1
 
@@ -39,8 +44,9 @@ def recovered(log: EventLog, epsilon: float, kind: str, seed: int, states: int =
     """Adjusted Rand index of the most frequent states against the true ones, and how many states are used."""
     dataset = open_dataset(log.table, log.schema, id="synthetic")
     model = EventLogHMM("region", "month", tuple(log.profiles), states=states)
-    (release,) = simulate(model, dataset, NoisyStatistics(epsilon=epsilon), runs=1, seed=seed)
-    posterior: Any = release.posterior(kind)  # type: ignore[arg-type]
+    split = Split(model, dataset, {}, np.ones(log.states.shape, dtype=bool), seed)
+    draws = METHODS[f"Laplace, {kind}"](split, epsilon)
+    posterior = EventLogPosterior.from_draws(draws, model.coordinates(dataset.schema))
     return log.adjusted_rand(posterior.states()), int(posterior.used_states())
 
 

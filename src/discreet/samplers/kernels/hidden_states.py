@@ -105,15 +105,14 @@ def collapsed_weights(moves: Integers, before: int, after: int, concentration: f
 @njit(cache=True, nogil=True)
 def log_likelihoods(counts: Floats, log_profiles: Floats, power: float) -> Floats:
     """For every cell and state, power × Σ_l counts[c, l] log θ[k, l]."""
-    by_level = np.ascontiguousarray(log_profiles.T)
-    out = np.zeros((counts.shape[0], log_profiles.shape[0]))
-    for c in range(counts.shape[0]):
-        for level in range(counts.shape[1]):
-            weight = power * counts[c, level]
-            if weight != 0.0:
-                for k in range(out.shape[1]):
-                    out[c, k] += weight * by_level[level, k]
-    return out
+    by_level = np.ascontiguousarray(counts.T)  # the longest loop innermost, side by side in memory
+    out = np.zeros((log_profiles.shape[0], counts.shape[0]))
+    for k in range(out.shape[0]):
+        for level in range(by_level.shape[0]):
+            weight = power * log_profiles[k, level]
+            for c in range(out.shape[1]):
+                out[k, c] += weight * by_level[level, c]
+    return np.ascontiguousarray(out.T)
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,78 @@
+"""A released chain of hidden states: draws of a tempered posterior of an event log, and what may be said from them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import QueryError
+from discreet.families import HiddenMarkov
+from discreet.posterior.event_log import EventGrid, EventLogPosterior
+from discreet.posterior.simplex import dirichlet_draws
+from discreet.posterior.summary import Summary, describe
+from discreet.samplers.hidden_markov import HiddenDraws
+
+__all__ = ["EventLogChain"]
+
+SEED = 0  # public and fixed: the same release gives the same answers
+
+
+@dataclass(frozen=True, eq=False)
+class EventLogChain(EventLogPosterior):
+    """States and profiles of a tempered chain; their spread is not the uncertainty of the parameters."""
+
+    @classmethod
+    def from_chain(
+        cls,
+        family: HiddenMarkov,
+        coordinates: EventGrid,
+        states: NDArray[np.int64],
+        profiles: Mapping[str, NDArray[np.float64]],
+        note: str,
+    ) -> Self:
+        """A released chain of states (draws, regions, times) and profiles (draws, states, levels).
+
+        Start and transitions are drawn given the states, from their Dirichlet laws: they cost nothing.
+        """
+        rng, count, draws = np.random.default_rng(SEED), family.states, len(states)
+        each = np.arange(draws)[:, np.newaxis]
+        first = np.bincount((each * count + states[:, :, 0]).ravel(), minlength=draws * count).astype(float)
+        moves = ((each[..., np.newaxis] * count + states[:, :, :-1]) * count + states[:, :, 1:]).ravel()
+        then = np.bincount(moves, minlength=draws * count**2).astype(float)
+        start = dirichlet_draws(first.reshape(1, draws, count) + family.transition, rng)
+        transitions = dirichlet_draws(then.reshape(1, draws, count, count) + family.transition, rng)
+        found = {name: np.asarray(profile, dtype=float)[np.newaxis] for name, profile in profiles.items()}
+        return cls.from_draws(HiddenDraws(states[np.newaxis], start, transitions, found), coordinates, note)
+
+    def _stays(self) -> list[str]:
+        return [f"{mean:.3f}" for mean in self.transitions().diagonal()]
+
+    def summary(self) -> Summary:
+        """Average over the states of the chain; no deviation and no interval."""
+        means = self.mean()
+        names = [
+            f"{name}[{', '.join(map(str, i))}]" for name, mean in means.items() for i in np.ndindex(np.shape(mean))
+        ]
+        flat = np.concatenate([np.ravel(mean) for mean in means.values()])
+        return describe(names, {"mean": flat, "draws": np.full(flat.shape, self.cells.shape[1])})
+
+    def sd(self) -> NoReturn:
+        """Refused: the spread of a tempered chain."""
+        raise _refusal("sd")
+
+    def quantile(self, q: float) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
+        """Refused: the spread of a tempered chain."""
+        raise _refusal("quantile")
+
+    def interval(self, level: float = 0.9) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
+        """Refused: the spread of a tempered chain."""
+        raise _refusal("interval")
+
+
+def _refusal(asked: str) -> Any:
+    return QueryError(
+        f"EventLogChain.{asked} must not be read off a tempered chain: its spread is not the uncertainty of the "
+        "parameters; release noisy statistics to get intervals"
+    )
