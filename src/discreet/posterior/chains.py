@@ -151,12 +151,13 @@ class ChainsPosterior:
         lower, upper = (self.quantile(float(q)) for q in tails(SUMMARY_LEVEL))
         columns = {"mean": self.mean(), "sd": self.sd(), "lower": lower, "upper": upper}
         columns |= {"rhat": self.rhat(), "ess": self.ess()}
-        names = [label for name in self.chains for label in self._labels(name)]
+        names = [label for name in self.chains for label in self.labels(name)]
         return describe(
             names, {c: np.concatenate([np.ravel(a) for a in answers.values()]) for c, answers in columns.items()}
         )
 
-    def _labels(self, name: str) -> list[str]:
+    def labels(self, name: str) -> list[str]:
+        """The names of a parameter's coordinates, in order."""
         labels = list(self.axes.get(name, {}).values())
         if not labels:
             return [name]

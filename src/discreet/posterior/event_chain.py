@@ -52,9 +52,7 @@ class EventLogChain(EventLogPosterior):
     def summary(self) -> Summary:
         """Average over the states of the chain; no deviation and no interval."""
         means = self.mean()
-        names = [
-            f"{name}[{', '.join(map(str, i))}]" for name, mean in means.items() for i in np.ndindex(np.shape(mean))
-        ]
+        names = [label for name in means for label in self.parameters.labels(name)]
         flat = np.concatenate([np.ravel(mean) for mean in means.values()])
         return describe(names, {"mean": flat, "draws": np.full(flat.shape, self.cells.shape[1])})
 
