@@ -194,7 +194,7 @@ def features(hidden: Hidden, counts: np.ndarray) -> np.ndarray:
     )
 
 
-def joint(sweep: Callable[..., None], prior: Prior, draws: int = 3000) -> JointTest:
+def joint(sweep: Callable[..., None], prior: Prior, draws: int = 2000) -> JointTest:
     family_prior, totals = prior_of(SMALL), np.full(SMALL.regions * SMALL.times, EVENTS)
 
     def sampler(hidden: Hidden, counts: np.ndarray, rng: np.random.Generator) -> Hidden:
@@ -213,7 +213,7 @@ def joint(sweep: Callable[..., None], prior: Prior, draws: int = 3000) -> JointT
 
 @pytest.mark.parametrize("sweep", [blocked_sweep, collapsed_sweep])
 def test_sweeps_leave_the_joint_law(sweep: Callable[..., None]) -> None:
-    assert joint(sweep, prior_of(SMALL), draws=4000).agrees(LIMIT)
+    assert joint(sweep, prior_of(SMALL), draws=3000).agrees(LIMIT)
 
 
 def transposed(hidden: Hidden, counts: np.ndarray, prior: Prior, power: float, rng: np.random.Generator) -> None:

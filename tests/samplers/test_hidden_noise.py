@@ -102,7 +102,7 @@ def test_the_posterior_of_a_tiny_log_is_that_of_enumeration(
     hidden, state, plan = hidden_noise.start_chain(family, released, places, laws, sizes, rng)
     noisy, prior = hidden_noise.released_counts(released, laws), prior_of(family)
     found = []
-    for _ in range(30_000):
+    for _ in range(20_000):
         advance(hidden, state, prior, noisy, plan, rng)
         found.append(summaries(hidden.states, state.levels.reshape(-1, 4)[places], state.totals[places], state.sums[0]))
     batches = np.array(found).reshape(50, -1, len(exact)).mean(1)
@@ -165,7 +165,7 @@ def features(both: tuple[Hidden, Counts], released: np.ndarray) -> np.ndarray:
     )
 
 
-def joint(draws: int = 2000, **wrong: Any) -> JointTest:
+def joint(draws: int = 1000, **wrong: Any) -> JointTest:
     """The joint test of the sweep, with some of its inputs replaced."""
     rng = np.random.default_rng(0)
     _, _, plan = hidden_noise.start_chain(SMALL, np.full((4, 5), 3.0), PLACES, LAWS, UniformSizes(HIGHEST), rng)
@@ -183,7 +183,7 @@ def joint(draws: int = 2000, **wrong: Any) -> JointTest:
 
 
 def test_sweeps_leave_the_joint_law() -> None:
-    assert joint(draws=5000).agrees(LIMIT)
+    assert joint(draws=3000).agrees(LIMIT)
 
 
 @pytest.mark.parametrize(
