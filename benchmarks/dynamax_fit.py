@@ -12,6 +12,8 @@ import jax.random as jr
 import numpy as np
 from dynamax.hidden_markov_model import MultinomialHMM
 
+MANY = 20  # times the passes that are asked for
+
 
 def main() -> None:
     counts = jnp.asarray(np.load(sys.argv[1]), dtype=jnp.float32)  # (regions, months, fields, levels)
@@ -26,8 +28,9 @@ def main() -> None:
         found.block_until_ready()
         return time.perf_counter() - start
 
-    one, whole = seconds(1), seconds(passes + 1)
-    print(json.dumps({"passes": whole - one, "whole": whole}))
+    # a call compiles anew: long and short calls are compared, and the shortest of each, to see the passes alone
+    one, long = min(seconds(1) for _ in range(3)), min(seconds(MANY * passes + 1) for _ in range(3))
+    print(json.dumps({"passes": (long - one) / MANY, "whole": seconds(passes)}))
 
 
 if __name__ == "__main__":

@@ -380,3 +380,18 @@ def test_counts_that_do_not_fit_are_refused() -> None:
         hidden_chains(family, {}, rng)
     with pytest.raises(QueryError, match="observed"):
         hidden_chains(family, {"kind": np.zeros((2, 2, 2))}, rng, observed=np.ones(2, dtype=bool))
+
+
+def test_states_are_drawn_in_logs_where_shares_underflow() -> None:
+    """Every move costs e^-900 and cells demand states by e^±1000: sure to move, though no product is a double."""
+    from discreet.samplers.kernels.hidden_states import Hidden, draw_states
+
+    wanted = np.array([[0, 1, 1, 0]])
+    likelihoods = np.where(np.arange(2) == wanted.reshape(-1, 1), 0.0, -2000.0)
+    hidden = Hidden(
+        np.zeros((1, 4), dtype=np.int64), np.log([0.5, 0.5]), np.array([[0.0, -900.0], [-900.0, 0.0]]), np.empty((2, 0))
+    )
+    draw_states(hidden, likelihoods, np.random.default_rng(1))
+    np.testing.assert_array_equal(hidden.states, wanted)
+    draw_states(hidden, likelihoods / 10, np.random.default_rng(1))  # now staying is the cheaper way
+    assert np.unique(hidden.states).size == 1

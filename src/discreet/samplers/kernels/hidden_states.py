@@ -119,10 +119,14 @@ def log_likelihoods(counts: Floats, log_profiles: Floats, power: float) -> Float
 def draw_states(hidden: Hidden, likelihoods: Floats, rng: np.random.Generator) -> None:
     """Forward filtering, backward sampling of every region."""
     regions, times = hidden.states.shape
-    transitions = np.exp(hidden.log_transitions)
-    forward, scratch = np.empty((times, hidden.log_start.size)), np.empty(hidden.log_start.size)
+    start, transitions = np.exp(hidden.log_start), np.exp(hidden.log_transitions)
+    forward, scratch = np.empty((times, start.size)), np.empty(start.size)
     for r in range(regions):
-        filter_region(hidden, transitions, likelihoods[r * times : (r + 1) * times], forward, scratch)
+        region = likelihoods[r * times : (r + 1) * times]
+        if filter_shares(start, transitions, region, forward):
+            draw_back(transitions, forward, scratch, hidden.states[r], rng)
+            continue
+        filter_region(hidden, transitions, region, forward, scratch)
         for t in range(times - 1, -1, -1):
             if t + 1 < times:
                 after = hidden.states[r, t + 1]
@@ -132,6 +136,43 @@ def draw_states(hidden: Hidden, likelihoods: Floats, rng: np.random.Generator) -
             for k in range(scratch.size):
                 scratch[k] = relative(forward[t, k] - largest)
             hidden.states[r, t] = draw_index(scratch, rng)
+
+
+@njit(cache=True, nogil=True)
+def filter_shares(start: Floats, transitions: Floats, region: Floats, forward: Floats) -> bool:
+    """P(z_t = k | cells 0..t) without logs, three times as fast; False if anything underflows on the way."""
+    times, size = forward.shape
+    for t in range(times):
+        ahead = forward[t]
+        if t == 0:
+            ahead[:] = start
+        else:
+            ahead[:] = 0.0
+            for j in range(size):
+                share = forward[t - 1, j]
+                for k in range(size):
+                    ahead[k] += share * transitions[j, k]
+        largest, total = region[t].max(), 0.0
+        for k in range(size):
+            ahead[k] *= relative(region[t, k] - largest)
+            total += ahead[k]
+        if not total > TINY:
+            return False
+        for k in range(size):
+            ahead[k] /= total
+    return True
+
+
+@njit(cache=True, nogil=True)
+def draw_back(
+    transitions: Floats, forward: Floats, scratch: Floats, states: Integers, rng: np.random.Generator
+) -> None:
+    """States of one region from the last to the first, given their filtered probabilities."""
+    times = states.size
+    for t in range(times - 1, -1, -1):
+        for k in range(scratch.size):
+            scratch[k] = forward[t, k] * (transitions[k, states[t + 1]] if t + 1 < times else 1.0)
+        states[t] = draw_index(scratch, rng)
 
 
 @njit(cache=True, nogil=True)
