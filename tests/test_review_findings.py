@@ -410,3 +410,105 @@ def test_a_grid_that_is_too_fine_for_its_space_is_refused() -> None:
     with pytest.raises(dc.QueryError, match=r"PosteriorSample\.grid must be from"):
         dc.PosteriorSample(epsilon=1.0, interval=(1.0, 1e300), grid=2.0**-60).guarantee(query)
     assert dc.PosteriorSample(epsilon=1.0, interval=(1.0, 1e300)).guarantee(query).epsilon(0.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("model", "column", "mechanism", "tables"),
+    [
+        (
+            dc.StatisticalQuery("x", prior=(0.5, 0.5)),
+            dc.Bounded(1e6, 1e6 + 1, grid=2.0**-10),
+            dc.PrivateMetropolis(1.0, 1, truncation=1e-12, grid=0.1),
+            [[1024 * 10**6 + 1024] * k + [1024 * 10**6] * (100 - k) for k in (27, 28)],
+        ),
+        (
+            dc.BetaBernoulli("x", prior=(1.0, 0.5)),
+            dc.Binary(),
+            dc.PrivateMetropolis(1.0, 1, truncation=1e-17, grid=1 / 3),
+            [[0] * k + [1] * (200 - k) for k in (39, 40)],
+        ),
+    ],
+    ids=["a mean far from zero", "a probability near one"],
+)
+def test_barkers_walk_never_takes_the_logarithm_of_zero(model: Any, column: Any, mechanism: Any, tables: Any) -> None:
+    """Neighbours on both sides of an exponent's change of sign: shares of every state within e^1 and five deviations."""
+    schema = dc.Schema({"x": column}, n=len(tables[0]))
+    shares = []
+    for rows in tables:
+        data = Dataset("t", schema, CodedRows({"x": np.array(rows)}))
+        runs = dc.simulate(model, data, mechanism, runs=1500, seed=3)
+        values, counts = np.unique([next(iter(run.value.values()))[0] for run in runs], return_counts=True)
+        shares.append(dict(zip(values.tolist(), (counts / 1500).tolist(), strict=True)))
+    for state in {*shares[0], *shares[1]}:
+        one, other = (share.get(state, 0.0) for share in shares)
+        assert one <= math.e * other + 5 * math.sqrt(max(one, 1e-3) * math.e / 1500), (state, one, other)
+        assert other <= math.e * one + 5 * math.sqrt(max(other, 1e-3) * math.e / 1500), (state, one, other)
+
+
+def test_truncations_that_leave_only_roundings_are_refused() -> None:
+    for make in (
+        lambda t: dc.PrivateGibbs(1.0, 2, truncation=t),
+        lambda t: dc.PrivateAnnealing((1.0,), 2, truncation=t),
+    ):
+        with pytest.raises(dc.GuaranteeError, match="truncation must be"):
+            make(1 - 2.0**-53)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "entry"),
+    [
+        ("hidden state", (0, 0, 0), 99),
+        ("hidden state", (0, 0, 0), -1),
+        ("hidden state", (0, 0, 0), 0.5),
+        ("field_1", (0, 0, 0), -5.0),
+        ("field_1", (0, 0, 0), 0.9999),
+        ("index", (0,), 7),
+        ("index", (0,), 0.5),
+    ],
+)
+def test_states_that_no_chain_has_are_refused_in_files(name: str, place: tuple, entry: float, tmp_path: Path) -> None:
+    log = dc.synthetic_event_log(2, 6, (3, 2), median=20, seed=1)
+    model = dc.EventLogHMM("region", "month", ("field_1", "field_2"))
+    mechanism = dc.PrivateAnnealing((0.1, 0.2), 3) if name == "index" else dc.PrivateGibbs(0.1, 4)
+    ledger = dc.Ledger.create(tmp_path / "study.ledger", dc.Budget(5.0))
+    body = dc.release(model, dc.open(log.table, log.schema, id="log"), mechanism, ledger).to_json()
+    Release.from_json(body)
+    value = body["value"][name]
+    for i in place[:-1]:
+        value = value[i]
+    value[place[-1]] = entry
+    with pytest.raises(dc.ReleaseError, match="could have been released"):
+        Release.from_json(body)
+
+
+def test_a_printed_map_lists_the_states_it_shows() -> None:
+    """Ties between states may leave an earlier one without a cell: what is listed is what the map has."""
+    from discreet.posterior import EventGrid, EventLogPosterior
+    from discreet.samplers.hidden_markov import HiddenDraws
+
+    grid = EventGrid("r", "t", ("a",), tuple("123456"), {"f": ("x", "y")})
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        draws = HiddenDraws(
+            rng.integers(4, size=(1, 2, 1, 6)),
+            rng.dirichlet(np.ones(4), size=(1, 2)),
+            rng.dirichlet(np.ones(4), size=(1, 2, 4)),
+            {"f": rng.dirichlet(np.ones(2), size=(1, 2, 4))},
+        )
+        posterior = EventLogPosterior.from_draws(draws, grid)
+        listed = [line.split()[1] for line in str(posterior).splitlines() if line.startswith("state ")]
+        assert listed == [str(k + 1) for k in np.unique(posterior.states())]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dc.PrivateMetropolis(1, 2, interval=(10**400, 10**401)),
+        lambda: dc.PosteriorSample(1, interval=(10**400, 10**401)),
+        lambda: dc.EventLogHMM(["region"], "month", ("f",)),
+        lambda: dc.EventLogHMM(3, "month", ("f",)),
+    ],
+)
+def test_odd_arguments_of_chains_get_words(make: Callable[[], Any]) -> None:
+    with pytest.raises(dc.DiscreetError, match="must"):
+        make()

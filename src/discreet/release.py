@@ -210,6 +210,8 @@ class Release:
             raise ReleaseError(f"Release.guarantee must be what its recipe gives, {declared!r}, got {got!r}")
         if {name: array.shape for name, array in value.items()} != shapes:
             raise ReleaseError(f"Release.value must be arrays of shapes {shapes}, got others")
+        if isinstance(mechanism, PaidChain) and not mechanism.holds(query, value):
+            raise ReleaseError("Release.value must hold states and profiles that could have been released, got others")
         # numbers are compared; theorem and sampler are told in the words of this version, never in those of a file
         return replace(release, guarantee=declared)
 

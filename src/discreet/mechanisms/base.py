@@ -1,6 +1,5 @@
 """What a mechanism is: it states its guarantee from public facts alone, then answers a query once."""
 
-import math
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
@@ -24,6 +23,8 @@ __all__ = [
 
 # a finer grid divides draws out of the range of doubles, and an error after the draw would tell about it
 FINEST_GRID = 2.0**-60
+
+LARGEST = 1.79e308  # of numbers that doubles hold
 
 
 class Mechanism(Protocol):
@@ -49,6 +50,9 @@ class PaidChain(Protocol):
 
     def note(self, query: Any) -> str:
         """What was drawn, in words."""
+
+    def holds(self, query: Any, value: Mapping[str, Any]) -> bool:
+        """Whether a value of the right shapes is one that could have been released."""
 
     def kept(self, value: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Of a released value the states to be read as draws: hidden states (draws, …), and profiles by field."""
@@ -83,7 +87,7 @@ def checked_interval(kind: str, interval: Any) -> tuple[float, float] | None:
     if interval is None:
         return None
     ends = tuple(interval) if isinstance(interval, tuple | list) else ()
-    numbers = [end for end in ends if isinstance(end, int | float) and not isinstance(end, bool) and math.isfinite(end)]
+    numbers = [end for end in ends if isinstance(end, int | float) and not isinstance(end, bool) and abs(end) < LARGEST]
     if len(ends) != 2 or len(numbers) != 2 or not numbers[0] < numbers[1]:
         raise GuaranteeError(f"{kind}.interval must be two finite numbers, lower first, got {interval!r}")
     return float(numbers[0]), float(numbers[1])

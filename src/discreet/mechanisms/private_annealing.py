@@ -21,7 +21,7 @@ from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Composed, Guarantee, PureDP, Repeated
 from discreet.guarantee.basis import positive
 from discreet.mechanisms.base import check_draws, check_grid, check_label
-from discreet.mechanisms.private_gibbs import HIDDEN, SAMPLER, profile_space
+from discreet.mechanisms.private_gibbs import HIDDEN, LARGEST_TRUNCATION, SAMPLER, profile_space
 from discreet.noise import DiscreteLaplace
 from discreet.query import Statistics
 from discreet.randomness import NoiseSource
@@ -72,7 +72,9 @@ class PrivateAnnealing:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilons", _checked_path(self.epsilons))
-        object.__setattr__(self, "truncation", positive("PrivateAnnealing.truncation", self.truncation, below=1.0))
+        object.__setattr__(
+            self, "truncation", positive("PrivateAnnealing.truncation", self.truncation, below=LARGEST_TRUNCATION)
+        )
         object.__setattr__(self, "grid", check_grid("PrivateAnnealing", self.grid, below=0.1))
         count = self.particles
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 10**6:
@@ -137,6 +139,12 @@ class PrivateAnnealing:
             steps = [round(share / WEIGHT_GRID) + more for share, more in zip(shares.tolist(), noisy, strict=True)]
             shown = np.array(steps, dtype=float) * WEIGHT_GRID
         return {HIDDEN: hidden, **space.by_field(profiles), RELEASED[self.weights]: shown}
+
+    def holds(self, query: Statistics, value: Mapping[str, Any]) -> bool:
+        """Whether states and profiles are such, and indices are of particles."""
+        chosen = np.asarray(value.get("index", 0))
+        known = np.all((chosen == np.floor(chosen)) & (chosen >= 0) & (chosen < self.particles))
+        return bool(known) and self._space(query).holds(value[HIDDEN], value)
 
     def kept(self, value: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Last states of particles: those that were drawn, or as many as there are, by weights above zero."""

@@ -24,9 +24,10 @@ from discreet.samplers.paid_sweeps import ProfileSpace, public_start, stacked_co
 from discreet.schema import Record
 from discreet.sources import Dataset
 
-__all__ = ["HIDDEN", "SAMPLER", "PrivateGibbs", "profile_space"]
+__all__ = ["HIDDEN", "LARGEST_TRUNCATION", "SAMPLER", "PrivateGibbs", "profile_space"]
 
 HIDDEN = "hidden state"
+LARGEST_TRUNCATION = 0.999  # beyond, profiles are even up to roundings, and exact draws of them would not end
 MOST_NUMBERS = 10**9  # that a release may hold: more is a slip of the keyboard
 SAMPLER = (
     "exact conditional draws from a ChaCha20 generator keyed by the operating system, in double precision (the "
@@ -61,7 +62,9 @@ class PrivateGibbs:
     def __post_init__(self) -> None:
         epsilon = positive("PrivateGibbs.epsilon_per_update", self.epsilon_per_update)
         object.__setattr__(self, "epsilon_per_update", epsilon)  # 1 and 1.0 are the same request
-        object.__setattr__(self, "truncation", positive("PrivateGibbs.truncation", self.truncation, below=1.0))
+        object.__setattr__(
+            self, "truncation", positive("PrivateGibbs.truncation", self.truncation, below=LARGEST_TRUNCATION)
+        )
         object.__setattr__(self, "grid", check_grid("PrivateGibbs", self.grid, below=0.1))
         if not isinstance(self.sweeps, int) or isinstance(self.sweeps, bool) or not 1 <= self.sweeps <= 10**6:
             raise GuaranteeError(f"PrivateGibbs.sweeps must be a whole number from 1 to 10^6, got {self.sweeps!r}")
@@ -81,8 +84,8 @@ class PrivateGibbs:
         space, schema = self._space(query), query.schema
         loss = min(self.epsilon_per_update, space.log_range * ROUND_UP)
         theorem = (
-            f"tempered Gibbs updates, profiles ≥ {self.truncation:g} of even ones, every update of the chain composed "
-            "(private_gibbs.md, Theorem 1)"
+            f"tempered Gibbs updates, profiles ≥ {self.truncation:g} of even ones, each of the pure level and the "
+            "Rényi curve of bounded range, every update of the chain composed (private_gibbs.md, Theorem 1)"
         )
         basis = Basis(schema.relation, str(schema.unit), theorem, SAMPLER.format(grid=self.grid))
         return Repeated(BoundedRange(loss, basis), 2 * self.sweeps)
@@ -102,6 +105,10 @@ class PrivateGibbs:
         temperatures = [self.temperature(query)] * self.sweeps
         chain = tempered_sweeps(space, counts, temperatures, public_start(space, generator), generator)
         return {HIDDEN: chain.hidden, **space.by_field(chain.profiles)}
+
+    def holds(self, query: Statistics, value: Mapping[str, Any]) -> bool:
+        """Whether hidden states are codes of states, and profiles points of the declared space."""
+        return self._space(query).holds(value[HIDDEN], value)
 
     def kept(self, value: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """The second half of the chain: the first still shows the start."""

@@ -122,7 +122,8 @@ class PrivateMetropolis:
             statistic, n = float(exact), query.largest_total
         first, second = parameters(family, plain_prior(family), 1.0 / self.temperature(query), statistic, n)
         law, ends, grid = (float(first), float(second)), self._ends(query), self._grid(query)
-        states = barker_walk(family, law, ends, grid, self.scale, self.steps, noise.generator())
+        least = self._space.of(family)[0]
+        states = barker_walk(family, law, ends, grid, self.scale, self.steps, least, noise.generator())
         return {family.parameter: states}
 
     @property

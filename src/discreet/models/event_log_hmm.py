@@ -68,6 +68,9 @@ class EventLogHMM:
 
     def __post_init__(self) -> None:
         fields = column_names("EventLogHMM.fields", self.fields)
+        for name in ("region", "time"):
+            if not isinstance(getattr(self, name), str):
+                raise QueryError(f"EventLogHMM.{name} must be the name of a column, got {getattr(self, name)!r}")
         object.__setattr__(self, "fields", fields)
         if self.region == self.time or {self.region, self.time} & set(fields):
             raise QueryError(

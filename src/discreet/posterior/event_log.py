@@ -197,9 +197,9 @@ class EventLogPosterior:
 
     def __str__(self) -> str:
         parts = [self.title, "\n".join(self._state_lines()), self.table()]
-        used = range(self.used_states())
+        used = np.unique(self.states()).tolist()
         for begin in range(0, len(used), STATES_ABREAST):
-            parts += [self._bars(name, list(used[begin : begin + STATES_ABREAST])) for name in self.coordinates.fields]
+            parts += [self._bars(name, used[begin : begin + STATES_ABREAST]) for name in self.coordinates.fields]
         if self.cells.shape[1] >= FEWEST_DRAWS:  # states that hold no cell are not asked to agree
             rhat = max(float(np.max(self.parameters.rhat()[name][used])) for name in self.coordinates.fields)
             if rhat > APART:
@@ -207,11 +207,12 @@ class EventLogPosterior:
         return "\n\n".join(parts)
 
     def _state_lines(self) -> list[str]:
-        cells, used = np.bincount(self.states().ravel(), minlength=self.count), self.used_states()
+        cells = np.bincount(self.states().ravel(), minlength=self.count)
+        used = np.flatnonzero(cells)
         stays = self._stays()
-        lines = [f"state {SIGNS[k]}  {cells[k]} cells, stays with probability {stays[k]}" for k in range(used)]
-        if used < self.count:
-            lines.append(f"{self.count - used} of {self.count} states hold no cell")
+        lines = [f"state {SIGNS[k]}  {cells[k]} cells, stays with probability {stays[k]}" for k in used]
+        if used.size < self.count:
+            lines.append(f"{self.count - used.size} of {self.count} states hold no cell")
         unsure = int(np.sum(self._probabilities.max(axis=-1) < SURE))
         return [*lines, f"{unsure} of {cells.sum()} cells are in their state with probability below {SURE:g}"]
 

@@ -25,11 +25,13 @@ def barker_walk(
     grid: float,
     scale: float,
     steps: int,
+    least: float,
     generator: np.random.Generator,
 ) -> Floats:
     """The states after each step, multiples of the grid from ends[0] to ends[1] times it; the start is the middle.
 
-    `law` has the two parameters of the target. `scale` is the deviation of a step as a share of the interval.
+    `law` has the two parameters of the target, `least` is the lower end of the declared space. `scale` is the deviation
+    of a step as a share of the interval.
     """
     from discreet.samplers.kernels.barker import walk
 
@@ -40,4 +42,4 @@ def barker_walk(
         NORMAL if isinstance(family, GaussianMean) else BETA if isinstance(family, Dirichlet | BoundedMean) else GAMMA
     )
     low, width = unit_of(family)
-    return np.asarray(walk(kind, *law, low, width, first, last, grid, moves, thresholds))
+    return np.asarray(walk(kind, *law, low, width, least, first, last, grid, moves, thresholds))

@@ -88,6 +88,14 @@ class ProfileSpace:
         family = self.family
         return Model(family.transition, family.emission, self.ends, lower, self.grid_bounds, self.grid)
 
+    def holds(self, hidden: NDArray[Any], profiles: Mapping[str, NDArray[Any]]) -> bool:
+        """Whether all hidden states (…, region, time) are codes, and all profiles by field lie in the space."""
+        codes = np.asarray(hidden)
+        known = np.all((codes == np.floor(codes)) & (codes >= 0) & (codes < self.family.states))
+        side_by_side = np.concatenate([np.asarray(profiles[field]) for field, _ in self.family.fields], axis=-1)
+        least, most = self.grid_bounds.T * self.grid
+        return bool(known) and bool(np.all((side_by_side >= least) & (side_by_side <= most)))
+
     def by_field(self, profiles: Floats) -> dict[str, Floats]:
         """Profiles of each field apart."""
         parts = np.split(profiles, self.ends[:-1], axis=-1)

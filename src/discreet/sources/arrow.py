@@ -3,13 +3,11 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from discreet.sources.cells import Storage
+from discreet.sources.cells import LONGEST_TEXT, Storage
 from discreet.sources.columns import wrong_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-LONGEST_TEXT = 2**20
 
 __all__ = ["ArrowRows", "scannable", "scannable_type", "storage_of"]
 

@@ -2,7 +2,8 @@
 
 | cell | text |
 |---|---|
-| text, integer, decimal, boolean | itself, as the engine prints it |
+| text | itself; one of more than 2^20 bytes is missing |
+| integer, decimal, boolean | itself, as the engine prints it |
 | float | the shortest text of the double; whole values print as integers do; NaN is missing |
 
 A cell matches a level if their texts are equal, or else if both are the same number, read from the texts. A number that
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 __all__ = [
+    "LONGEST_TEXT",
     "Cell",
     "Storage",
     "cast",
@@ -41,6 +43,8 @@ Storage = Literal["boolean", "decimal", "float", "integer", "text"]
 # Whole floats below 2^53 are exact integers: a column that holds them means the same as integers and as floats.
 LARGEST_WHOLE_FLOAT = 2**53
 
+LONGEST_TEXT = 2**20  # bytes
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -54,6 +58,8 @@ def text(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
     """The text of a cell, compared with the texts of levels."""
     from sqlglot import exp
 
+    if storage == "text":
+        return _short(raw)
     if storage != "float":
         return printed(raw)
     value = cast(raw, "double")
@@ -66,8 +72,17 @@ def text(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
 def number(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
     """The cell as a double; NULL if it is not a number."""
     if storage == "text":
-        return parsed(raw)
+        return parsed(_short(raw))
     return parsed(printed(raw)) if storage == "decimal" else cast(raw, "double")
+
+
+def _short(raw: "exp.Expr") -> "exp.Expr":
+    """A text, NULL if it is longer than any level: one cell must not exhaust the memory of an engine."""
+    from sqlglot import exp
+
+    written = printed(raw)
+    too_long = exp.GT(this=exp.func("bit_length", written), expression=exp.Literal.number(8 * LONGEST_TEXT))
+    return exp.Case(ifs=[exp.If(this=too_long, true=exp.null())], default=written)
 
 
 def clipped(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":

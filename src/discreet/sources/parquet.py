@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ParquetFiles", "RepairedParquet", "parquet_files"]
 
+MOST_DIGITS = 38  # of DuckDB's decimals
+
 # Types that every value of each other's widens to.
 ALIKE = ({"int8", "int16", "int32", "int64"}, {"float", "double"}, {"string", "large_string"})
 
@@ -87,8 +89,12 @@ def parquet_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[tuple
             types.keys() <= alike for alike in ALIKE
         ):  # a cast between them may fail on a value
             raise SchemaError(f"Schema.columns[{name!r}] must have one type in all files of the source, got several")
-    cells = {name: Cell(name, _storage(name, next(iter(types.values())))) for name, types in seen.items()}
-    return (ParquetFiles(paths), RepairedParquet(paths, tuple(columns))), cells
+    kinds = {name: next(iter(types.values())) for name, types in seen.items()}
+    cells = {name: Cell(name, _storage(name, kind)) for name, kind in kinds.items()}
+    repaired = RepairedParquet(paths, tuple(columns))
+    # DuckDB has doubles for decimals of so many digits, and a cell must mean the same however it is read
+    wide = any(pa.types.is_decimal(kind) and kind.precision > MOST_DIGITS for kind in kinds.values())
+    return (repaired,) if wide else (ParquetFiles(paths), repaired), cells
 
 
 def _relation(connection: Any, paths: Sequence[str]) -> Any:
@@ -100,7 +106,7 @@ def _storage(name: str, kind: "pa.DataType") -> Storage:
     import pyarrow as pa
 
     scanned = scannable_type(name, kind)
-    return "float" if pa.types.is_decimal256(kind) else storage_of(scanned)  # too many digits: DuckDB has doubles
+    return "decimal" if pa.types.is_decimal(kind) and kind.precision <= MOST_DIGITS else storage_of(scanned)
 
 
 def _stream(path: str, columns: Sequence[str]) -> "pa.RecordBatchReader":

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from discreet.losses import Query
 from discreet.schema import Bounded, Count
-from discreet.sources.arrow import LONGEST_TEXT
 from discreet.sources.cells import Cell, cast, printed, steps, text
 
 if TYPE_CHECKING:
@@ -33,11 +32,7 @@ def person(cell: Cell, relation: str) -> "exp.Expr":
     """The identifier of a row as a text, NULL where it has none; texts too long to be read are none."""
     from sqlglot import exp
 
-    written = text(exp.column(cell.column, relation, quoted=True), cell.storage)
-    if cell.storage != "text":
-        return written
-    too_long = exp.func("bit_length", written) > exp.Literal.number(8 * LONGEST_TEXT)
-    return exp.case().when(too_long, exp.null()).else_(written)
+    return text(exp.column(cell.column, relation, quoted=True), cell.storage)
 
 
 def number_of_persons(cell: Cell, relation: str) -> "exp.Select":

@@ -77,9 +77,8 @@ def groupings(query: Statistics) -> tuple[Grouping, ...]:
     scans: list[tuple[set[str], list[Statistic]]] = []
     for statistic in sorted(query.statistics, key=lambda s: -prod(size[name] for name in needed[s.name])):
         for columns, statistics in scans:  # the largest tables first, each where the joint table stays small
-            if prod(size[name] for name in columns | needed[statistic.name]) <= max(
-                LARGEST_JOINT_TABLE, prod(size[name] for name in columns)
-            ):
+            joint = columns | needed[statistic.name]
+            if columns == needed[statistic.name] or prod(size[name] for name in joint) <= LARGEST_JOINT_TABLE:
                 columns |= needed[statistic.name]
                 statistics.append(statistic)
                 break
