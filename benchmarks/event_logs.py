@@ -8,7 +8,6 @@ ten million events counted in at most 1.3 times the plain queries; the whole fit
 import json
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 import discreet as dc
 from benchmarks.peers import environment
-from benchmarks.statistics import verdict
+from benchmarks.statistics import seconds, verdict
 from benchmarks.tables import DATA
 from discreet.families import HiddenMarkov
 from discreet.report import profile_bars, save, state_map
@@ -186,12 +185,6 @@ def crash_schema(path: Path, region: str, fields: tuple[str, ...]) -> dc.Schema:
             for name in (region, "month", *fields)
         }
     return dc.Schema({name: dc.Categorical(found) for name, found in levels.items()})
-
-
-def seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

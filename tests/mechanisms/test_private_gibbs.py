@@ -18,7 +18,8 @@ from discreet.mechanisms import MECHANISMS, PrivateGibbs
 from discreet.query import Counts, Statistics
 from discreet.randomness import SeededNoise, SystemNoise
 from discreet.recipe import build, describe
-from discreet.samplers.kernels.paid_sweeps import draw_profiles, draw_states, prior_states
+from discreet.samplers.kernels.hidden_states import collapsed_pass
+from discreet.samplers.kernels.paid_sweeps import draw_profiles, prior_states
 from discreet.samplers.paid_sweeps import (
     ProfileSpace,
     State,
@@ -161,7 +162,7 @@ def test_a_pass_over_the_states_has_the_enumerated_law(shape: tuple[int, int], s
     found: dict[tuple[int, ...], int] = {}
     for _ in range(40_000):
         z = start.copy()
-        draw_states(log_weight, alpha, rng, z)
+        collapsed_pass(z, log_weight, alpha, rng)
         key = tuple(z.ravel().tolist())
         found[key] = found.get(key, 0) + 1
     law = pass_law(start, states, alpha, log_weight)

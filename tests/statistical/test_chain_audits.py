@@ -23,7 +23,7 @@ from discreet.guarantee import BoundedRange, Repeated
 from discreet.mechanisms import PrivateAnnealing, PrivateGibbs, PrivateMetropolis
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource, SeededNoise, SystemNoise
-from discreet.samplers.kernels.paid_sweeps import draw_states
+from discreet.samplers.kernels.hidden_states import collapsed_pass
 from discreet.samplers.paid_sweeps import ProfileSpace, State, log_weight, public_start, tempered_sweeps
 from discreet.sources import CodedRows, Dataset
 
@@ -117,7 +117,7 @@ def pass_hits(heat: float, runs: int, seed: int) -> list[int]:
         weights, both = np.array(table) @ np.log(theta).T / heat, 0
         for _ in range(runs):
             z = np.zeros((1, 2), dtype=np.int64)
-            draw_states(weights, 1.0, rng, z)
+            collapsed_pass(z, weights, 1.0, rng)
             both += int(z.sum()) == 0
         hits.append(both)
     return hits
@@ -221,7 +221,7 @@ def test_amplification_by_a_visible_random_scan_is_caught() -> None:
         rare = 0
         for _ in range(runs):
             z, index = np.zeros((1, 1), dtype=np.int64), int(rng.integers(0, 2))
-            draw_states(weights[index], 1.0, rng, z)
+            collapsed_pass(z, weights[index], 1.0, rng)
             rare += index == 0 and int(z[0, 0]) == 1
         hits.append(rare)
     found = epsilon_lower_bound(*hits, runs)

@@ -46,17 +46,18 @@ def test_states_by_budget(median: int, kind: str, evidence: Callable[..., Any]) 
 
 
 @pytest.mark.audit
+@pytest.mark.parametrize("kind", ["plug-in", "noise-aware"])
 @pytest.mark.parametrize("median", MEDIANS)
-def test_states_used_of_ten_offered(median: int, evidence: Callable[..., Any]) -> None:
+def test_states_used_of_ten_offered(median: int, kind: str, evidence: Callable[..., Any]) -> None:
     def measured() -> list[list[float]]:
         logs = [log_of(median, seed) for seed in SEEDS]
         exact = [used_states(log, 10) for log in logs]
         return [
             exact,
-            *([recovered(log, e, "plug-in", s, states=10)[1] for s, log in enumerate(logs)] for e in EPSILONS),
+            *([recovered(log, e, kind, s, states=10)[1] for s, log in enumerate(logs)] for e in EPSILONS),
         ]
 
     found = evidence(measured)
     for name, row in zip(("not private", *(f"epsilon {e:g}" for e in EPSILONS)), found, strict=True):
-        print(f"median {median}, ten states offered, {name}: {np.mean(row):.1f} used on average")
+        print(f"median {median}, ten states offered, {kind}, {name}: {np.mean(row):.1f} used on average")
     assert np.mean(found[0]) < 10

@@ -20,9 +20,11 @@ __all__ = [
     "Hidden",
     "Prior",
     "blocked_sweep",
+    "collapsed_pass",
     "collapsed_sweep",
     "collapsed_weights",
     "draw_chains",
+    "draw_index",
     "draw_parameters",
     "draw_profiles",
     "log_likelihoods",
@@ -62,29 +64,36 @@ def blocked_sweep(hidden: Hidden, counts: Floats, prior: Prior, power: float, rn
 @njit(cache=True, nogil=True)
 def collapsed_sweep(hidden: Hidden, counts: Floats, prior: Prior, power: float, rng: np.random.Generator) -> None:
     """Every state given all others and the profiles, then the parameters given the states."""
-    regions, times = hidden.states.shape
-    size = hidden.log_start.size
-    likelihoods = log_likelihoods(counts, hidden.log_profiles, power)
-    moves, weights = count_moves(hidden.states, size), np.empty(size)
+    collapsed_pass(hidden.states, log_likelihoods(counts, hidden.log_profiles, power), prior.transition, rng)
+    draw_parameters(hidden, counts, prior, power, rng)
+
+
+@njit(cache=True, nogil=True)
+def collapsed_pass(states: Integers, likelihoods: Floats, concentration: float, rng: np.random.Generator) -> None:
+    """One pass over all cells in a fixed order: every state from its law given all others, transitions integrated out.
+
+    `likelihoods` are log-likelihoods (cells, K), tempered or not.
+    """
+    (regions, times), size = states.shape, likelihoods.shape[1]
+    moves, weights = count_moves(states, size), np.empty(size)
     for r in range(regions):
         for t in range(times):
-            before = hidden.states[r, t - 1] if t > 0 else size
-            after = hidden.states[r, t + 1] if t + 1 < times else -1
-            old = hidden.states[r, t]
+            before = states[r, t - 1] if t > 0 else size
+            after = states[r, t + 1] if t + 1 < times else -1
+            old = states[r, t]
             moves[before, old] -= 1
             if after >= 0:
                 moves[old, after] -= 1
-            collapsed_weights(moves, before, after, prior.transition, weights)
+            collapsed_weights(moves, before, after, concentration, weights)
             cell = likelihoods[r * times + t]
             largest = cell.max()
             for k in range(size):
                 weights[k] *= relative(cell[k] - largest)
             new = draw_index(weights, rng)
-            hidden.states[r, t] = new
+            states[r, t] = new
             moves[before, new] += 1
             if after >= 0:
                 moves[new, after] += 1
-    draw_parameters(hidden, counts, prior, power, rng)
 
 
 @njit(cache=True, nogil=True)

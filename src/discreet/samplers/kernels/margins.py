@@ -17,7 +17,7 @@ __all__ = ["BLOCKS", "HINGE", "HUBER", "LOGISTIC", "POISSON", "TABLE", "gradient
 Array = NDArray[np.float64]
 Codes = NDArray[np.uint16]
 
-BLOCKS = 32
+BLOCKS, LEAST_CHUNKS = 32, 16  # a block of few chunks would take longer to add up than to compute
 LOGISTIC, HINGE, HUBER, POISSON, TABLE = 0, 1, 2, 3, 4
 
 # e^-a = 2^-k e^r with |r| ≤ log(2)/2 and a Taylor polynomial: within 4e-16, and done several numbers at a time
@@ -99,8 +99,9 @@ def gradients(
     """
     chunks, p, size = numbers.shape
     c, q = codes.shape[1], w.shape[0]
-    each = (chunks + BLOCKS - 1) // BLOCKS
-    for block in prange(BLOCKS):
+    each = max((chunks + BLOCKS - 1) // BLOCKS, LEAST_CHUNKS)
+    blocks = (chunks + each - 1) // each
+    for block in prange(blocks):
         part = parts[block]
         part[:] = 0.0
         margin = np.empty(size)
@@ -108,7 +109,7 @@ def gradients(
             for k in range(q):
                 w_k, part_k = w[k], part[k]
                 w_numbers, part_numbers = w_k[intercept : intercept + p], part_k[intercept : intercept + p]
-                margin[:] = 0.0
+                margin[:] = w_k[0] if intercept == 1 and shrink.size == 0 else 0.0
                 for j in range(p):
                     column, factor = numbers[chunk, j], w_numbers[j]
                     for i in range(size):
@@ -118,11 +119,9 @@ def gradients(
                     for i in range(size):
                         margin[i] += w_k[code[i]]
                 if shrink.size > 0:
+                    constant = w_k[0] if intercept == 1 else 0.0
                     for i in range(size):
-                        margin[i] *= shrink[chunk, i]
-                if intercept == 1:
-                    for i in range(size):
-                        margin[i] += w_k[0]
+                        margin[i] = margin[i] * shrink[chunk, i] + constant
                 slopes(kind, setting, table, margin, targets[chunk], weights[chunk])
                 if intercept == 1:
                     total = 0.0
@@ -143,6 +142,6 @@ def gradients(
                     for j in range(c):
                         part_k[held[j, i]] += margin[i]
     result = np.zeros(w.shape)
-    for block in range(BLOCKS):
+    for block in range(blocks):
         result += parts[block]
     return result

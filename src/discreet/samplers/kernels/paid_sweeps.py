@@ -1,13 +1,15 @@
 """Compiled updates of a hidden Markov model of events: profiles by rejection, and one pass over the hidden states."""
 
-from math import exp, log
+from math import log
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Model", "draw_profiles", "draw_states", "prior_states", "round_profiles", "sweep"]
+from discreet.samplers.kernels.hidden_states import collapsed_pass, draw_index
+
+__all__ = ["Model", "draw_profiles", "prior_states", "round_profiles", "sweep"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -65,7 +67,7 @@ def sweep(
                 if counts[c, j] > 0.0:
                     for k in range(states):
                         log_weight[c, k] += counts[c, j] * logs[k, j]
-        draw_states(log_weight, model.transition, noise, z)
+        collapsed_pass(z, log_weight, model.transition, noise)
         hidden[s] = z
     return temperatures.size, alpha, missing
 
@@ -124,56 +126,6 @@ def prior_states(transition: float, states: int, noise: np.random.Generator, z: 
         for t in range(z.shape[1]):
             for k in range(states):
                 weights[k] = counts[before, k] + transition
-            z[r, t] = _chosen(weights, noise)
+            z[r, t] = draw_index(weights, noise)
             counts[before, z[r, t]] += 1
             before = z[r, t]
-
-
-@njit(cache=True)
-def draw_states(log_weight: Floats, transition: float, noise: np.random.Generator, z: Integers) -> None:
-    """One pass over all cells in a fixed order: every state from its conditional law given all others.
-
-    log_weight[cell, k] is the tempered log-likelihood of the cell's events in state k.
-    """
-    states, (regions, times) = log_weight.shape[1], z.shape
-    counts = np.zeros((states + 1, states))
-    for r in range(regions):
-        for t in range(times):
-            counts[z[r, t - 1] if t > 0 else states, z[r, t]] += 1
-    sums, weights = counts.sum(axis=1), np.empty(states)
-    for r in range(regions):
-        for t in range(times):
-            before, after = z[r, t - 1] if t > 0 else states, z[r, t + 1] if t + 1 < times else -1
-            _count(counts, sums, before, z[r, t], after, -1.0)
-            for k in range(states):
-                weights[k] = log(counts[before, k] + transition) + log_weight[r * times + t, k]
-                if after >= 0:
-                    same = 1.0 if before == k else 0.0
-                    both = same if after == k else 0.0
-                    weights[k] += log(counts[k, after] + both + transition)
-                    weights[k] -= log(sums[k] + same + states * transition)
-            top = weights.max()
-            for k in range(states):
-                weights[k] = exp(weights[k] - top)
-            z[r, t] = _chosen(weights, noise)
-            _count(counts, sums, before, z[r, t], after, 1.0)
-
-
-@njit(cache=True)
-def _count(counts: Floats, sums: Floats, before: int, here: int, after: int, by: float) -> None:
-    counts[before, here] += by
-    sums[before] += by
-    if after >= 0:
-        counts[here, after] += by
-        sums[here] += by
-
-
-@njit(cache=True)
-def _chosen(weights: Floats, noise: np.random.Generator) -> int:
-    """An index with probability proportional to its weight."""
-    left = noise.random() * weights.sum()
-    for k in range(weights.size - 1):
-        left -= weights[k]
-        if left < 0.0:
-            return k
-    return int(weights.size - 1)
