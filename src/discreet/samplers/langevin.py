@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 KINDS = {"logistic": 0, "hinge": 1, "huber": 2, "poisson": 3, "table": 4}
 
 PIECES = 50  # how often progress is reported
-WORTH_THREADS = 4 * 10**5  # cells of one step below which threads would mostly wait for each other
+WORTH_THREADS = 3 * 10**5  # cells of one step below which threads would mostly wait for each other
 
 
 @dataclass(frozen=True)

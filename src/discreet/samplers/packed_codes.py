@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Packing", "packing_of", "unpacked"]
 
-MOST_COMBINATIONS = 768
+MOST_COMBINATIONS = 512
 MOST_COORDINATES = 4096  # more would take longer to add up than the rows
 
 
