@@ -11,6 +11,7 @@ from scipy.stats import beta, chi2, chisquare, kstest
 
 import discreet as dc
 from discreet.accounting.conversions import bounded_range_renyi
+from discreet.audit.joint import JointTest, joint_distribution_test
 from discreet.errors import GuaranteeError, QueryError
 from discreet.families import HiddenMarkov
 from discreet.guarantee import ZCDP, BoundedRange, Repeated
@@ -420,3 +421,42 @@ def test_queries_that_cannot_be_answered_are_refused() -> None:
         mechanism.guarantee(query)
     with pytest.raises(QueryError, match="numbers"):
         PrivateGibbs(epsilon_per_update=1.0, sweeps=10**6).guarantee(events({f"f{i}": 500 for i in range(2)}))
+
+
+def joint_test(temperature: float) -> JointTest:
+    """Profiles, states and events drawn together, and by sweeps that believe in a temperature."""
+    family = HiddenMarkov(2, 3, 2, (("kind", 3), ("night", 2)), 1.0, 1.0)
+    space = ProfileSpace.truncated(family, 0.2, 2.0**-20)
+    events, ends = 6, np.cumsum([levels for _, levels in family.fields])[:-1]
+
+    def counts(state: State, rng: np.random.Generator) -> np.ndarray:
+        fields = np.split(state.profiles[state.hidden.ravel()], ends, axis=1)
+        return np.concatenate(
+            [rng.multinomial(events, field / field.sum(1, keepdims=True)) for field in fields], axis=1
+        )
+
+    def swept(state: State, held: np.ndarray, rng: np.random.Generator) -> State:
+        found = tempered_sweeps(space, held.astype(float), [temperature], state, rng)
+        return State(found.hidden[-1], found.profiles[-1])
+
+    def features(state: State, held: np.ndarray) -> np.ndarray:
+        z, theta = state.hidden, state.profiles
+        stays = float(np.mean(z[:, 1:] == z[:, :-1]))
+        likely = log_likelihood(held.astype(float), state)
+        apart = np.abs(theta[0] - theta[1])
+        return np.array([stays, z.mean(), *theta[0], *apart, float(likely), held[0, 0], float(held[:, 0].std())])
+
+    def prior(rng: np.random.Generator) -> State:
+        return public_start(space, rng)
+
+    return joint_distribution_test(prior, counts, swept, features, draws=6000, rng=np.random.default_rng(5))
+
+
+def test_untempered_sweeps_leave_the_joint_law() -> None:
+    """Geweke's test: the largest of 32 z-scores below 4 (false alarm 2e-3 at most; fixed seed)."""
+    assert joint_test(1.0).agrees()
+
+
+def test_sweeps_at_another_temperature_do_not() -> None:
+    """Planted: the likelihood enters with the power 1/2."""
+    assert not joint_test(2.0).agrees()
