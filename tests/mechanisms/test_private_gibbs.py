@@ -19,7 +19,7 @@ from discreet.mechanisms import MECHANISMS, PrivateGibbs
 from discreet.query import Counts, Statistics
 from discreet.randomness import SeededNoise, SystemNoise
 from discreet.recipe import build, describe
-from discreet.samplers.kernels.hidden_states import collapsed_pass
+from discreet.samplers.kernels.hidden_pass import collapsed_pass
 from discreet.samplers.kernels.paid_sweeps import draw_profiles, prior_states
 from discreet.samplers.paid_sweeps import (
     ProfileSpace,

@@ -20,13 +20,12 @@ from discreet.samplers.hidden_markov import (
     prior_of,
     smoothed_states,
 )
+from discreet.samplers.kernels.hidden_pass import collapsed_weights, count_moves
 from discreet.samplers.kernels.hidden_states import (
     Hidden,
     Prior,
     blocked_sweep,
     collapsed_sweep,
-    collapsed_weights,
-    count_moves,
     draw_parameters,
     draw_states,
     log_likelihoods,

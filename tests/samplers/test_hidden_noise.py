@@ -20,7 +20,8 @@ from discreet.samplers.hidden_markov import hidden_chains, prior_of
 from discreet.samplers.hidden_noise import noise_aware_chains
 from discreet.samplers.kernels.hidden_counts import Counts, Plan
 from discreet.samplers.kernels.hidden_couplings import advance
-from discreet.samplers.kernels.hidden_states import Hidden, count_moves
+from discreet.samplers.kernels.hidden_pass import count_moves
+from discreet.samplers.kernels.hidden_states import Hidden
 from discreet.samplers.kernels.network import Released
 from discreet.sizes import KnownSize, Sizes, UniformSizes
 

@@ -23,7 +23,7 @@ from discreet.guarantee import BoundedRange, Repeated
 from discreet.mechanisms import PrivateAnnealing, PrivateGibbs, PrivateMetropolis
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource, SeededNoise, SystemNoise
-from discreet.samplers.kernels.hidden_states import collapsed_pass
+from discreet.samplers.kernels.hidden_pass import collapsed_pass
 from discreet.samplers.paid_sweeps import ProfileSpace, State, log_weight, public_start, tempered_sweeps
 from discreet.sources import CodedRows, Dataset
 

@@ -177,7 +177,7 @@ def plug_in_start(
 
 def log_evidence(family: HiddenMarkov, flat: Floats, states: Integers) -> float:
     """The log of p(states, counts) with start, transitions and profiles integrated out, up to a constant."""
-    from discreet.samplers.kernels.hidden_states import count_moves
+    from discreet.samplers.kernels.hidden_pass import count_moves
 
     sums = np.zeros((family.states, flat.shape[1]))
     np.add.at(sums, states.ravel(), flat)

@@ -24,10 +24,10 @@ from discreet.samplers.kernels.hidden_counts import (
     shuffle,
     two_levels,
 )
+from discreet.samplers.kernels.hidden_pass import draw_index
 from discreet.samplers.kernels.hidden_states import (
     Hidden,
     Prior,
-    draw_index,
     draw_parameters,
     draw_states,
     log_likelihoods,

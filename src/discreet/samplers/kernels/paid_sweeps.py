@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.samplers.kernels.hidden_states import collapsed_pass, draw_index
+from discreet.samplers.kernels.hidden_pass import collapsed_pass, draw_index
 
 __all__ = ["Model", "draw_profiles", "prior_states", "round_profiles", "sweep"]
 
