@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet as dc
@@ -241,3 +242,21 @@ def test_persons_are_protected_as_a_whole() -> None:
     assert release.query.l1 == 2 * 2 * 5
     posterior: Any = release.posterior()
     assert log.adjusted_rand(posterior.states()) > 0.9
+
+
+@pytest.mark.parametrize("kind", ["persons", "add-remove", "excluded"])
+def test_states_are_found_where_the_number_of_events_is_private(kind: str) -> None:
+    """Two records of every driver, a number that is not counted, rows that a bad cell would exclude."""
+    log = dc.synthetic_event_log(3, 12, (4, 2), median=60, seed=2)
+    table = log.table.append_column("driver", pa.array(np.arange(log.table.num_rows) // 3))
+    columns = dict(log.schema.columns)
+    if kind == "persons":
+        schema = dc.Schema(columns, unit=dc.Person("driver", max_records=2))
+    elif kind == "add-remove":
+        schema = dc.Schema(columns, relation="add-remove", n_max=5000)
+    else:
+        schema = dc.Schema({name: dc.Categorical(column.levels, missing="exclude") for name, column in columns.items()})
+    model = dc.EventLogHMM("region", "month", ("field_1", "field_2"))
+    dataset = dc.open(table, schema, id="log")
+    (release,) = dc.simulate(model, dataset, dc.NoisyStatistics(epsilon=8.0), runs=1, seed=1)
+    assert log.adjusted_rand(release.posterior().states()) > 0.9  # type: ignore[union-attr]
