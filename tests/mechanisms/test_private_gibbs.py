@@ -127,6 +127,31 @@ def test_two_halves_have_at_most_the_renyi_curve_of_the_whole() -> None:
             assert 2 * bounded_range_renyi(level / 2, order) <= whole * (1 + 1e-9)
 
 
+def two_points(level: float, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities of the larger loss, on both tables, of pairs whose losses are t and t - level."""
+    other = -np.expm1(offsets - level) / (np.exp(offsets) - np.exp(offsets - level))
+    return other * np.exp(offsets), other
+
+
+def worst_profile(level: float, epsilons: np.ndarray) -> np.ndarray:
+    """The largest delta over bounded-range pairs at every epsilon, negative ones too."""
+    here, there = (p[:, None] for p in two_points(level, np.linspace(1e-6, level - 1e-6, 2001)))
+    high, low = here - np.exp(epsilons) * there, (1 - here) - np.exp(epsilons) * (1 - there)
+    return np.asarray((np.maximum(high, 0) + np.maximum(low, 0)).max(axis=0))
+
+
+@pytest.mark.parametrize("level", [0.1, 1.0, 4.0])
+def test_two_halves_have_less_than_the_profile_of_the_whole(level: float) -> None:
+    """The second half may be chosen after the first was seen: its worst profile, averaged over the first's outcomes."""
+    half, epsilons = level / 2, np.linspace(0.0, 0.95 * level, 20)
+    whole = worst_profile(level, epsilons)
+    np.testing.assert_allclose(whole, [BoundedRange(level).delta(e) for e in epsilons], rtol=1e-3)
+    offsets = np.linspace(1e-4, half - 1e-4, 60)
+    for offset, chance in zip(offsets, two_points(half, offsets)[0], strict=True):
+        after_high, after_low = (worst_profile(half, epsilons - loss) for loss in (offset, offset - half))
+        assert np.all(chance * after_high + (1 - chance) * after_low < 0.75 * whole)
+
+
 def test_amplification_by_a_visible_random_scan_is_false() -> None:
     """F-GIBBS: two variables, one of them updated at random, base epsilon 1. The level stays 1; 0.62 is claimed."""
     claimed = math.log1p(0.5 * math.expm1(1.0))
