@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Packing", "packing_of", "unpacked"]
 
-MOST_COMBINATIONS = 512
+MOST_COMBINATIONS = 768
 MOST_COORDINATES = 4096  # more would take longer to add up than the rows
 
 
@@ -29,16 +29,16 @@ class Packing:
 
     @property
     def members(self) -> NDArray[np.int64]:
-        """The coefficients that each packed coordinate sums, (packed coordinates, most members); -1 fills up."""
-        width = max(map(len, self.packs), default=1)
-        found = [np.full((self.single, width), -1)]
-        found[0][:, 0] = np.arange(self.single)
+        """The coefficients that each packed coordinate sums, (members, coordinates); the one past the last is 0."""
+        width, nothing = max(map(len, self.packs), default=1), self.single + sum(self.levels)
+        found = [np.full((width, self.single), nothing)]
+        found[0][0] = np.arange(self.single)
         for pack in self.packs:
             digits = np.indices([self.levels[j] for j in pack]).reshape(len(pack), -1)
-            block = np.full((digits.shape[1], width), -1)
-            block[:, : len(pack)] = (digits + np.array([[self.starts[j]] for j in pack])).T
+            block = np.full((width, digits.shape[1]), nothing)
+            block[: len(pack)] = digits + np.array([[self.starts[j]] for j in pack])
             found.append(block)
-        return np.concatenate(found)
+        return np.concatenate(found, axis=1)
 
     def codes(self, codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
         """The packed coordinates of rows, (chunks, packs, rows), from the coefficients of their levels."""

@@ -2,7 +2,7 @@
 
 | cell | text |
 |---|---|
-| text | itself; one of more than 2^20 bytes is missing |
+| text | itself; one of more than 2^20 bytes is no level, no number and no identifier |
 | integer, decimal, boolean | itself, as the engine prints it |
 | float | the shortest text of the double; whole values print as integers do; NaN is missing |
 
@@ -33,6 +33,7 @@ __all__ = [
     "number_levels",
     "parsed",
     "printed",
+    "short",
     "steps",
     "text",
     "text_levels",
@@ -58,8 +59,6 @@ def text(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
     """The text of a cell, compared with the texts of levels."""
     from sqlglot import exp
 
-    if storage == "text":
-        return _short(raw)
     if storage != "float":
         return printed(raw)
     value = cast(raw, "double")
@@ -72,12 +71,12 @@ def text(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
 def number(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
     """The cell as a double; NULL if it is not a number."""
     if storage == "text":
-        return parsed(_short(raw))
+        return parsed(short(raw))
     return parsed(printed(raw)) if storage == "decimal" else cast(raw, "double")
 
 
-def _short(raw: "exp.Expr") -> "exp.Expr":
-    """A text, NULL if it is longer than any level: one cell must not exhaust the memory of an engine."""
+def short(raw: "exp.Expr") -> "exp.Expr":
+    """A text, NULL if it is longer than any level: it is no number and nobody's identifier, whoever reads it."""
     from sqlglot import exp
 
     written = printed(raw)

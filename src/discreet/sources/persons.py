@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from discreet.losses import Query
 from discreet.schema import Bounded, Count
-from discreet.sources.cells import Cell, cast, printed, steps, text
+from discreet.sources.cells import Cell, cast, printed, short, steps, text
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -32,7 +32,8 @@ def person(cell: Cell, relation: str) -> "exp.Expr":
     """The identifier of a row as a text, NULL where it has none; texts too long to be read are none."""
     from sqlglot import exp
 
-    return text(exp.column(cell.column, relation, quoted=True), cell.storage)
+    held = exp.column(cell.column, relation, quoted=True)
+    return short(held) if cell.storage == "text" else text(held, cell.storage)
 
 
 def number_of_persons(cell: Cell, relation: str) -> "exp.Select":

@@ -21,7 +21,7 @@ from discreet.axes import Axis
 from discreet.losses import Loss, Query
 from discreet.query import Counts, Statistic, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Count, Person
-from discreet.sources.cells import Cell, cast, clipped, number, number_levels, parsed, steps, text, text_levels
+from discreet.sources.cells import Cell, cast, clipped, number, number_levels, parsed, short, steps, text, text_levels
 from discreet.sources.persons import kept, person
 from discreet.sources.sums import halved, total
 
@@ -219,7 +219,8 @@ def _mapped(
         assert isinstance(column, Binary | Categorical)  # groupings hold no other kind
         written = text(exp.column(f"raw_{i}"), cells[name].storage)
         keys.append((exp.Lower(this=written) if isinstance(column, Binary) else written).as_(f"text_{i}"))
-        keys.append(parsed(written).as_(f"number_{i}"))
+        digits = short(written) if cells[name].storage == "text" else written
+        keys.append(parsed(digits).as_(f"number_{i}"))
         candidates: list[exp.Expr] = []
         for key, levels in ((f"text_{i}", text_levels(column)), (f"number_{i}", number_levels(column))):
             if levels:

@@ -40,11 +40,11 @@ def steps_of_langevin(
 
     U = beta Σ phi + precision ||w||²/2. With several batches a step sees one of them, scaled up by their number, in a
     fixed order. Every chain is projected to the ball after each step. Codes are packed coordinates, each the sum of
-    the coefficients that `members` lists, -1 for none.
+    the coefficients that `members` (members, coordinates) lists; those past the last are 0.
     """
     chains, size = w.shape
-    packed, width = members.shape
-    wide, slope = np.zeros((chains, packed)), np.zeros(size)
+    width, packed = members.shape
+    wide, padded, slope = np.zeros((chains, packed)), np.zeros(size + 1), np.zeros(size + 1)
     parts = np.zeros((BLOCKS, chains, packed))
     spread = math.sqrt(2.0 * step)
     chunks = numbers.shape[0]
@@ -52,11 +52,11 @@ def steps_of_langevin(
         batch = k % batches
         low, high = batch * chunks // batches, (batch + 1) * chunks // batches  # runs of whole chunks
         for chain in range(chains):
+            padded[:size] = w[chain]
             for e in range(packed):
                 total = 0.0
                 for m in range(width):
-                    if members[e, m] >= 0:
-                        total += w[chain, members[e, m]]
+                    total += padded[members[m, e]]
                 wide[chain, e] = total
         found = gradients(
             kind,
@@ -73,10 +73,9 @@ def steps_of_langevin(
         )
         for chain in range(chains):
             slope[:] = 0.0
-            for e in range(packed):
-                for m in range(width):
-                    if members[e, m] >= 0:
-                        slope[members[e, m]] += found[chain, e]
+            for m in range(width):
+                for e in range(packed):
+                    slope[members[m, e]] += found[chain, e]
             length = 0.0
             for j in range(size):
                 drift = beta * batches * slope[j] + precision * w[chain, j]

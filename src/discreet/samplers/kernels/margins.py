@@ -17,7 +17,7 @@ __all__ = ["BLOCKS", "HINGE", "HUBER", "LOGISTIC", "POISSON", "TABLE", "gradient
 Array = NDArray[np.float64]
 Codes = NDArray[np.uint16]
 
-BLOCKS, LEAST_CHUNKS = 32, 16  # a block of few chunks would take longer to add up than to compute
+BLOCKS, LEAST_CHUNKS = 32, 32  # a block of few chunks would take longer to add up than to compute
 LOGISTIC, HINGE, HUBER, POISSON, TABLE = 0, 1, 2, 3, 4
 
 # e^-a = 2^-k e^r with |r| ≤ log(2)/2 and a Taylor polynomial: within 4e-16, and done several numbers at a time
