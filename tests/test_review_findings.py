@@ -512,3 +512,10 @@ def test_a_printed_map_lists_the_states_it_shows() -> None:
 def test_odd_arguments_of_chains_get_words(make: Callable[[], Any]) -> None:
     with pytest.raises(dc.DiscreetError, match="must"):
         make()
+
+
+def test_a_column_called_state_is_planned_like_any_other() -> None:
+    """Only the names of hidden states have no average."""
+    schema = dc.Schema({"state": dc.Categorical(["NY", "TX"]), "sick": dc.Binary()}, n=50)
+    plan = dc.plan(dc.NaiveBayes("sick", ("state",)), dc.NoisyStatistics(epsilon=1.0), schema=schema, runs=3)
+    assert set(plan.error) == {"class", "state"}

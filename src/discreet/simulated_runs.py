@@ -48,9 +48,9 @@ def simulated_runs(model: Model, mechanism: Mechanism, schema: Schema, runs: int
     hits = []
     for run in simulate(model, None, mechanism, runs=runs, seed=0, n=n, schema=schema):
         posterior = run.posterior()
-        # hidden states have no average
-        known = {name: value for name, value in (run.truth or {}).items() if name != "state"}
-        truth = {name: np.asarray(value, dtype=float) for name, value in known.items()}
+        truth = {name: np.asarray(value, dtype=float) for name, value in (run.truth or {}).items()}
+        if isinstance(query.family, HiddenMarkov):
+            del truth["state"]  # the names of hidden states have no average
         means = _by_name(posterior.mean(), truth, query.groups)  # of draws, the average of what was drawn
         bounds = _by_name(posterior.interval(0.9), truth, query.groups) if has_intervals else {}
         inside = []

@@ -7,10 +7,11 @@ there is none (a Bernoulli probability on (0, 1), a mean on the line). The draw 
 """
 
 import math
+from fractions import Fraction
 
 from discreet.errors import GuaranteeError
 
-__all__ = ["ball_range", "bounded_difference_range", "bounded_loss_range"]
+__all__ = ["ball_range", "bounded_difference_range", "bounded_loss_range", "log_ratio"]
 
 
 def bounded_loss_range(beta: float, lowest: float, highest: float) -> float:
@@ -39,3 +40,12 @@ def ball_range(beta: float, gradient: float, diameter: float) -> float:
 
 def _positive(value: float) -> bool:
     return 0 < value < math.inf
+
+
+def log_ratio(cells: int, lower: float) -> float:
+    """C = sup |log theta_i - log theta_j| over probabilities of `cells` levels that are at least `lower`  [F-OPS].
+
+    Written as log(1 + (1 - K a0)/a0) with the fraction in rationals: no cancellation where a0 is near 1/K.
+    """
+    a0 = Fraction(lower)
+    return math.log1p(float((1 - cells * a0) / a0))

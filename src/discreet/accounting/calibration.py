@@ -7,10 +7,11 @@ exists the error says why. `proved` is False only for a printed bound of the lit
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from discreet.accounting import conversions, divergences, gibbs, profiles
+from discreet.accounting.bounded_losses import log_ratio
+from discreet.accounting.chain_costs import LARGEST_TRUNCATION, ROUND_UP
 from discreet.accounting.rounding import rational, root_up, round_up
 from discreet.errors import GuaranteeError
 from discreet.guarantee import ZCDP, BoundedRange, ConjugateProfile, GaussianDP, Guarantee, PureDP, RenyiDP, Repeated
@@ -66,22 +67,19 @@ def posterior_sample(*, truncation: float, epsilon: float, levels: int = 2) -> C
     positive("calibrate.epsilon", epsilon)
     if levels < 2 or not 0 < positive("calibrate.truncation", truncation) < 1 / levels:
         raise GuaranteeError(f"calibrate.truncation must be below 1/{levels} for {levels} levels, got {truncation!r}")
-    a0 = Fraction(truncation)
-    spread = 2 * math.log1p(float((1 - levels * a0) / a0)) * (1 + 1e-14)
+    spread = 2 * log_ratio(levels, truncation) * (1 + 1e-14)
     temperature = max(1.0, spread / epsilon * (1 + 1e-15))
     return Calibration("temperature", temperature, BoundedRange(min(epsilon, spread)))
 
 
 def private_gibbs(*, levels: Sequence[int], truncation: float, epsilon_per_update: float, sweeps: int) -> Calibration:
     """Temperature of a paid Gibbs chain of event logs whose fields have these levels  [F-GIBBS, F-HMM]."""
-    positive("calibrate.truncation", truncation, below=1.0)
+    positive("calibrate.truncation", truncation, below=LARGEST_TRUNCATION)
     positive("calibrate.epsilon_per_update", epsilon_per_update)
     if not levels or any(count < 2 for count in levels) or sweeps < 1:
         raise GuaranteeError("calibrate must get fields of two levels or more and at least one sweep, got others")
-    shares = [Fraction(truncation) / count for count in levels]
-    ratios = (math.log1p(float((1 - count * a) / a)) for count, a in zip(levels, shares, strict=True))
-    spread = 2 * math.fsum(ratios) * (1 + 1e-14)
-    temperature = max(1.0, spread / epsilon_per_update * (1 + 1e-15))
+    spread = 2 * math.fsum(log_ratio(count, truncation / count) for count in levels) * ROUND_UP
+    temperature = max(1.0, spread / epsilon_per_update * ROUND_UP)
     each = BoundedRange(min(epsilon_per_update, spread))
     return Calibration("temperature", temperature, Repeated(each, 2 * sweeps))
 

@@ -2,9 +2,12 @@
 
 import math
 
-__all__ = ["ROUND_UP", "weight_sensitivity"]
+__all__ = ["LARGEST_TRUNCATION", "ROUND_UP", "weight_sensitivity"]
 
 ROUND_UP = 1 + 1e-14  # above the rounding error of the few operations that make a range
+
+# beyond, profiles are even up to roundings, and exact draws of them would not end
+LARGEST_TRUNCATION = 0.999
 
 
 def weight_sensitivity(first: float, last: float) -> float:

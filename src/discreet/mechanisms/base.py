@@ -1,6 +1,8 @@
 """What a mechanism is: it states its guarantee from public facts alone, then answers a query once."""
 
+import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,6 +20,7 @@ __all__ = [
     "check_grid",
     "check_label",
     "checked_interval",
+    "fine_grid",
     "rounded",
 ]
 
@@ -69,6 +72,12 @@ def check_grid(kind: str, grid: object, below: float) -> float:
     if not isinstance(grid, int | float) or isinstance(grid, bool) or not FINEST_GRID <= grid < below:
         raise GuaranteeError(f"{kind}.grid must be a number from 2^-60 to {below:g}, got {grid!r}")
     return float(grid)
+
+
+def fine_grid(low: Fraction, high: Fraction) -> float:
+    """2^-32 of the unit, or of larger numbers where the space has some: a power of two."""
+    mantissa, exponent = math.frexp(float(max(abs(low), abs(high))))
+    return float(2.0**-32 * max(1.0, 2.0 ** (exponent - (mantissa == 0.5))))
 
 
 def rounded(drawn: np.ndarray[Any, Any], grid: float) -> np.ndarray[Any, Any]:

@@ -19,7 +19,7 @@ from discreet.errors import GuaranteeError, QueryError
 from discreet.families import ConditionalTable, Dirichlet, DirichletTables, Family, GaussianMean, HiddenMarkov
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_draws, check_grid, check_label, checked_interval, rounded
+from discreet.mechanisms.base import check_draws, check_grid, check_label, checked_interval, fine_grid, rounded
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.declared_space import DeclaredSpace, tables_of
@@ -34,7 +34,6 @@ __all__ = ["PosteriorSample"]
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Arithmetic = Literal["double", "exact"]
 
-GRID = 2.0**-32
 ROUND_UP = 1 + 1e-14  # above the rounding error of the few operations that make a range
 SMALLEST_LOSS = 2.0**-30  # of integer weights, whose rounding costs 2^-36
 HOTTEST = 2.0**60
@@ -210,10 +209,7 @@ class PosteriorSample:
     def _default_grid(self, query: Statistics) -> float:
         """About 2^16 points if exact; else 2^-32 of the unit, or of larger numbers where the space has some."""
         low, high = self._bounds(query)
-        if self.arithmetic == "exact":
-            return default_grid(low, high)
-        mantissa, exponent = math.frexp(float(max(abs(low), abs(high))))
-        return GRID * max(1.0, 2.0 ** (exponent - (mantissa == 0.5)))
+        return default_grid(low, high) if self.arithmetic == "exact" else fine_grid(low, high)
 
     def _bounds(self, query: Statistics) -> tuple[Fraction, Fraction]:
         """The ends of the declared space on the scale that is released; of several tables, those of a probability."""

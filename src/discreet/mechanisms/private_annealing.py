@@ -15,13 +15,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from discreet.accounting.chain_costs import ROUND_UP, weight_sensitivity
+from discreet.accounting.chain_costs import LARGEST_TRUNCATION, ROUND_UP, weight_sensitivity
 from discreet.accounting.rounding import rational, round_up
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Composed, Guarantee, PureDP, Repeated
 from discreet.guarantee.basis import positive
 from discreet.mechanisms.base import check_draws, check_grid, check_label
-from discreet.mechanisms.private_gibbs import HIDDEN, LARGEST_TRUNCATION, SAMPLER, profile_space
+from discreet.mechanisms.private_gibbs import HIDDEN, SAMPLER, profile_space
 from discreet.noise import DiscreteLaplace
 from discreet.query import Statistics
 from discreet.randomness import NoiseSource

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.accounting.chain_costs import ROUND_UP
+from discreet.accounting.chain_costs import LARGEST_TRUNCATION, ROUND_UP
 from discreet.errors import GuaranteeError, QueryError
 from discreet.families import HiddenMarkov
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
@@ -24,10 +24,9 @@ from discreet.samplers.paid_sweeps import ProfileSpace, public_start, stacked_co
 from discreet.schema import Record
 from discreet.sources import Dataset
 
-__all__ = ["HIDDEN", "LARGEST_TRUNCATION", "SAMPLER", "PrivateGibbs", "profile_space"]
+__all__ = ["HIDDEN", "SAMPLER", "PrivateGibbs", "profile_space"]
 
 HIDDEN = "hidden state"
-LARGEST_TRUNCATION = 0.999  # beyond, profiles are even up to roundings, and exact draws of them would not end
 MOST_NUMBERS = 10**9  # that a release may hold: more is a slip of the keyboard
 SAMPLER = (
     "exact conditional draws from a ChaCha20 generator keyed by the operating system, in double precision (the "

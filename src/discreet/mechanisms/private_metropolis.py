@@ -18,7 +18,7 @@ from discreet.errors import GuaranteeError, QueryError
 from discreet.families import Dirichlet, Family, SumFamily
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_grid, check_label, checked_interval
+from discreet.mechanisms.base import check_grid, check_label, checked_interval, fine_grid
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.barker import barker_walk
@@ -30,7 +30,6 @@ from discreet.sources import Dataset
 
 __all__ = ["PrivateMetropolis"]
 
-GRID = 2.0**-32
 MOST_POINTS = 2**52  # places on the grid are whole numbers that doubles hold
 
 
@@ -143,8 +142,7 @@ class PrivateMetropolis:
         """The public grid: as asked, or 2^-32 of the unit, or of larger numbers where the space has some."""
         low, high = self._bounds(query)
         largest = max(abs(low), abs(high))
-        mantissa, exponent = math.frexp(float(largest))
-        grid = GRID * max(1.0, 2.0 ** (exponent - (mantissa == 0.5))) if self.grid is None else self.grid
+        grid = fine_grid(low, high) if self.grid is None else self.grid
         finest, coarsest = float(largest / MOST_POINTS), float((high - low) / 2)
         if not finest <= grid <= coarsest:
             limit = f"from {finest:g} to {coarsest:g}, half of the declared space"

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.accounting.bounded_losses import log_ratio
 from discreet.errors import QueryError
 from discreet.families import (
     BoundedMean,
@@ -31,16 +32,7 @@ from discreet.families import (
 )
 from discreet.samplers.tempered import Interval, unit_of
 
-__all__ = ["DeclaredSpace", "log_ratio", "tables_of"]
-
-
-def log_ratio(cells: int, lower: float) -> float:
-    """C = sup |log theta_i - log theta_j| over probabilities of `cells` levels that are at least `lower`  [F-OPS].
-
-    Written as log(1 + (1 - K a0)/a0) with the fraction in rationals: no cancellation where a0 is near 1/K.
-    """
-    a0 = Fraction(lower)
-    return math.log1p(float((1 - cells * a0) / a0))
+__all__ = ["DeclaredSpace", "tables_of"]
 
 
 def tables_of(family: Dirichlet | DirichletTables) -> tuple[ConditionalTable, ...]:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.accounting.bounded_losses import log_ratio
 from discreet.families import HiddenMarkov
-from discreet.samplers.declared_space import log_ratio
 from discreet.samplers.exact_grid import grid_ends
 from discreet.samplers.truncated import truncated_dirichlet
 

@@ -85,9 +85,8 @@ def parquet_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[tuple
             kind = schema.field(name).type
             seen[name][str(kind)] = kind
     for name, types in seen.items():
-        if len(types) > 1 and not any(
-            types.keys() <= alike for alike in ALIKE
-        ):  # a cast between them may fail on a value
+        # a cast between other types may fail on a value
+        if len(types) > 1 and not any(types.keys() <= alike for alike in ALIKE):
             raise SchemaError(f"Schema.columns[{name!r}] must have one type in all files of the source, got several")
     kinds = {name: next(iter(types.values())) for name, types in seen.items()}
     cells = {name: Cell(name, _storage(name, kind)) for name, kind in kinds.items()}
