@@ -27,7 +27,7 @@ from discreet.losses import CHUNK
 from discreet.samplers.kernels.margins import BLOCKS, LOGISTIC, gradients
 from discreet.samplers.langevin import threads
 
-STEPS, RUNS = 1000, 5
+STEPS, RUNS, TURNS = 1000, 5, 4
 LARGEST_RATIO, LEAST_SPEEDUP, LEAST_SHARE = 0.5, 7.0, 0.5
 ROWS, FEATURES = 5_000_000, 20
 
@@ -47,18 +47,21 @@ def run() -> None:
 def end_to_end(task: Task) -> None:
     """One draw against one fit; what is compiled at first use is timed in a process of its own."""
     print(f"first use in a fresh process, all kernels compiled: {first_use():.1f} s, then kept on disk")
-    draw(task)
-    ours = min(seconds(lambda: draw(task)) for _ in range(RUNS))
     arrays = task.arrays | {name: task.arrays[name][:, 1:] for name in ("train", "test")}
     request = {"epsilons": [1.0], "cs": [1.0], "fits": RUNS, "norm": task.query.features.radius}
-    (found,) = diffprivlib_fits(arrays, request, keep=False)
-    theirs = min(found["seconds"])
+    draw(task)
+    draws, fits = [], []
+    for _ in range(TURNS):  # in turns: the speed of shared machines drifts
+        draws += [seconds(lambda: draw(task)) for _ in range(RUNS)]
+        (found,) = diffprivlib_fits(arrays, request, keep=False)
+        fits += found["seconds"]
+    ours, theirs = min(draws), min(fits)
     opened = dc.open(DATA / "adult_train.parquet", task.schema, id="adult")
     parts = {"open": lambda: dc.open(DATA / "adult_train.parquet", task.schema, id="adult")}
     parts |= {"read and encode": lambda: encode(opened, task), "one step with all that": lambda: draw(task, 1)}
     for name, call in parts.items():
         print(f"  {name:<24} {seconds(call):7.3f} s")
-    print(f"  one draw, {STEPS} steps     {ours:7.3f} s (best of {RUNS})")
+    print(f"  one draw, {STEPS} steps     {ours:7.3f} s (best of {len(draws)}, in turns)")
     print(f"  one diffprivlib fit      {theirs:7.3f} s")
     ratio = ours / theirs
     print(f"  ratio                    {ratio:7.2f}   target <= {LARGEST_RATIO}   {verdict(ratio <= LARGEST_RATIO)}")

@@ -1,5 +1,6 @@
 """Arrow columns as the engine scans them: the accepted types, and texts that are certainly UTF-8."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,10 @@ class ArrowRows:
     def attach(self, connection: Any, name: str) -> None:
         """The table under `name`."""
         connection.register(name, self.rows)
+
+    def batches(self, columns: Sequence[str]) -> "list[pa.RecordBatch]":
+        """These columns, in order."""
+        return list(self.rows.select(list(columns)).to_batches())
 
 
 def scannable_type(name: str, kind: "pa.DataType") -> "pa.DataType":

@@ -1,4 +1,4 @@
-"""What one cell means, as SQL: its text, its number, its grid steps, and the tables of declared levels it is joined to.
+"""What one cell means, as SQL: its text, its number, its grid steps, and the code of the declared level it matches.
 
 | cell | text |
 |---|---|
@@ -29,14 +29,16 @@ __all__ = [
     "clipped",
     "double",
     "is_bad",
+    "level_code",
+    "level_texts",
     "number",
     "number_levels",
+    "numbers_of",
     "parsed",
     "printed",
     "short",
     "steps",
     "text",
-    "text_levels",
 ]
 
 Storage = Literal["boolean", "decimal", "float", "integer", "text"]
@@ -137,21 +139,32 @@ def parsed(value: "exp.Expr") -> "exp.Expr":
     return exp.TryCast(this=value, to=exp.DataType(this=exp.DataType.Type.DOUBLE))
 
 
-def text_levels(column: Binary | Categorical) -> "list[exp.Tuple]":
-    """(text, code) of each declared level; a binary column, compared in lower case, also knows false and true."""
+def level_code(written: "exp.Expr", column: Binary | Categorical) -> "exp.Expr":
+    """The code of the level with this very text, NULL if it is none; engines without enumerations replace it.
+
+    An enumeration is a look-up in a hash table: no join to plan, and no comparison with every level.
+    """
     from sqlglot import exp
 
-    texts = [*enumerate(column.levels)]
-    if isinstance(column, Binary):
-        texts += [(0, "false"), (1, "true")]
-    return [exp.Tuple(expressions=[exp.Literal.string(level), exp.Literal.number(code)]) for code, level in texts]
+    texts = level_texts(column)
+    levels = exp.DataType(this=exp.DataType.Type.ENUM, expressions=[exp.Literal.string(level) for level in texts])
+    compared = exp.Lower(this=written) if isinstance(column, Binary) else written
+    place = exp.Anonymous(this="enum_code", expressions=[exp.TryCast(this=compared, to=levels)])
+    rounds = exp.Literal.number(len(column.levels))  # the texts go through the codes in order, once or twice
+    return exp.Mod(this=place, expression=rounds) if len(texts) > len(column.levels) else place
+
+
+def level_texts(column: Binary | Categorical) -> dict[str, int]:
+    """The code of each text of a level; a binary column, compared in lower case, also knows false and true."""
+    others = ("false", "true") if isinstance(column, Binary) else ()
+    return {text: code % len(column.levels) for code, text in enumerate((*column.levels, *others))}
 
 
 def number_levels(column: Binary | Categorical) -> "list[exp.Tuple]":
     """(number, code) of the levels that are finite numbers, except those that are the same number as another level."""
     from sqlglot import exp
 
-    numbers = _level_numbers(column.levels)
+    numbers = numbers_of(column.levels)
     times = Counter(numbers)
     return [
         exp.Tuple(expressions=[double(value), exp.Literal.number(code)])
@@ -160,7 +173,8 @@ def number_levels(column: Binary | Categorical) -> "list[exp.Tuple]":
     ]
 
 
-def _level_numbers(levels: Sequence[str]) -> list[float | None]:
+def numbers_of(levels: Sequence[str]) -> list[float | None]:
+    """The finite number that each level is, or None."""
     numbers: list[float | None] = []
     for level in levels:
         try:
@@ -172,7 +186,8 @@ def _level_numbers(levels: Sequence[str]) -> list[float | None]:
 
 
 def double(value: float) -> "exp.Expr":
-    """A constant through its shortest text: a bare literal with a point is a decimal, not a double."""
+    """A constant through its shortest text with an exponent: a literal without one is a decimal, not a double."""
     from sqlglot import exp
 
-    return cast(exp.Literal.string(repr(float(value))), "double")
+    written = repr(float(value))
+    return exp.Literal.number(written if "e" in written else f"{written}e0")

@@ -46,9 +46,17 @@ class CsvFiles:
         """A stream of batches under `name`; column i holds the field at positions[i]."""
         import pyarrow as pa
 
-        schema = pa.schema([(f"c{i}", pa.string()) for i in range(len(self.positions))])
-        batches = (pa.record_batch(_fields(block, self.positions), schema=schema) for block in self._blocks())
-        connection.register(name, pa.RecordBatchReader.from_batches(schema, batches))
+        names = [f"c{i}" for i in range(len(self.positions))]
+        schema = pa.schema([(column, pa.string()) for column in names])
+        connection.register(name, pa.RecordBatchReader.from_batches(schema, self.batches(names)))
+
+    def batches(self, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
+        """These columns, c0, c1, …, in order."""
+        import pyarrow as pa
+
+        positions = [self.positions[int(column[1:])] for column in columns]
+        for block in self._blocks():
+            yield pa.record_batch(_fields(block, positions), names=list(columns))
 
     def _blocks(self) -> Iterator[bytes]:
         for path in self.paths:

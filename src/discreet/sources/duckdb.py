@@ -6,7 +6,7 @@ becomes one constant sentence, with no other exception attached.
 """
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +21,7 @@ from discreet.sources.cells import Cell
 from discreet.sources.dataset import IntegerArray
 from discreet.sources.design import NO_NUMBER, Design, collected
 from discreet.sources.persons import number_of_persons
+from discreet.sources.plain import coded_batch, is_plain
 from discreet.sources.sql import Grouping, coded, groupings, marginal, rows_in_order
 from discreet.sources.sums import most_rows
 
@@ -55,6 +56,9 @@ class Origin(Protocol):
 
     def attach(self, connection: Any, name: str) -> None:
         """Make the rows a relation `name`, good for one scan."""
+
+    def batches(self, columns: Sequence[str]) -> Iterable[Any]:
+        """These columns of the rows as Arrow batches, in order."""
 
 
 @dataclass(frozen=True)
@@ -102,20 +106,36 @@ class DuckDB:
     @contextmanager
     def design(self, query: Loss) -> Iterator[Design]:
         """The used rows; a failure is a ReleaseError that says nothing about them."""
-        text = rows_in_order(query, self.cells, ROWS, self.id).sql(dialect="duckdb", copy=False)
         with ExitStack() as stack:
-            design = self._tried(lambda connection, attach: _collected(stack, connection, attach, query, text))
-            yield design
+            if is_plain(query, self.cells):
+                yield self._first(lambda origin: self._plain(stack, query, origin))
+            else:
+                text = rows_in_order(query, self.cells, ROWS, self.id).sql(dialect="duckdb", copy=False)
+                yield self._tried(lambda connection, attach: _collected(stack, connection, attach, query, text))
 
     def _scan(self, query: Statistics, grouping: Grouping, rows_at_most: int | None) -> str:
         return coded(query, grouping, self.cells, ROWS, self.id, rows_at_most).sql(dialect="duckdb", copy=False)
 
+    def _plain(self, stack: ExitStack, query: Loss, origin: Origin) -> Design:
+        """The rows of a query that needs no engine, as a design that lives as long as the stack."""
+        batches = origin.batches([self.cells[name].column for name in query.columns])
+        pieces = (coded_batch(query, self.cells, batch) for batch in batches)
+        return stack.enter_context(collected(query, query.largest_total, pieces))
+
     def _tried(self, answer: Callable[[Any, Callable[[], None]], T]) -> T:
-        """The answer of the first origin that can be read."""
+        """The answer of the engine, on the first origin that it can read."""
+
+        def ask(origin: Origin) -> T:
+            with connect(origin.files, self.threads) as connection:
+                return answer(connection, partial(origin.attach, connection, ROWS))
+
+        return self._first(ask)
+
+    def _first(self, read: Callable[[Origin], T]) -> T:
+        """What the first origin that can be read gives."""
         for origin in self.origins:
             try:
-                with connect(origin.files, self.threads) as connection:
-                    return answer(connection, partial(origin.attach, connection, ROWS))
+                return read(origin)
             except Exception:  # noqa: S112  # its text may quote rows: nothing of it may be kept or attached
                 continue
         raise ReleaseError("the source could not be read: no statistic was computed")

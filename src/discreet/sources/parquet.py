@@ -47,6 +47,18 @@ class ParquetFiles:
         """A view of the files under `name`."""
         _relation(connection, self.paths).create_view(name, replace=True)
 
+    def batches(self, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
+        """These columns, in order; texts as codes of the texts that occur, which is how files keep them."""
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetFile
+
+        for path in self.paths:
+            with ParquetFile(path) as file:
+                kinds = {name: file.schema_arrow.field(name).type for name in columns}
+            texts = [name for name, kind in kinds.items() if pa.types.is_string(kind) or pa.types.is_large_string(kind)]
+            with ParquetFile(path, read_dictionary=texts) as file:
+                yield from file.iter_batches(columns=list(columns))
+
 
 @dataclass(frozen=True)
 class RepairedParquet:
@@ -67,6 +79,10 @@ class RepairedParquet:
             connection.register(f"{name}_{i}", _stream(path, self.columns))
             parts.append(f"FROM {name}_{i}")
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {' UNION ALL BY NAME '.join(parts)}")
+
+    def batches(self, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
+        """These columns, in order."""
+        return ParquetFiles(self.paths).batches(columns)
 
 
 def parquet_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[tuple[Origin, ...], dict[str, Cell]]:

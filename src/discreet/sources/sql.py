@@ -4,7 +4,7 @@ A query about records runs in steps, whose cost is that of the second one, a pla
 
     values    SELECT raw cells of levels, clipped numbers FROM rows
     grouped   SELECT raw cells, count(*), sum(products of centred numbers) FROM values GROUP BY raw cells
-    mapped    raw cells -> level codes by LEFT JOINs on small tables of declared levels; no match: the default code
+    mapped    raw cells -> codes of declared levels, by text or else by number; no match: the default code
     coded     SELECT codes, sum(...) FROM mapped WHERE no code IS NULL GROUP BY codes
 
 A query about persons must know which rows of a person are used before it can group them: `values`, `mapped`, `kept`
@@ -21,7 +21,7 @@ from discreet.axes import Axis
 from discreet.losses import Loss, Query
 from discreet.query import Counts, Statistic, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Count, Person
-from discreet.sources.cells import Cell, cast, clipped, number, number_levels, parsed, short, steps, text, text_levels
+from discreet.sources.cells import Cell, cast, clipped, level_code, number, number_levels, parsed, short, steps, text
 from discreet.sources.persons import kept, person
 from discreet.sources.sums import halved, total
 
@@ -140,10 +140,10 @@ def rows_in_order(query: Loss, cells: Mapping[str, Cell], relation: str, id: str
     for i, name in enumerate(query.columns):
         column = query.schema.column(name)
         if isinstance(column, Bounded | Count):
-            found.append(cast(steps(exp.column(f"value_{i}"), column), "bigint").as_(f"cell_{i}"))
+            found.append(cast(steps(exp.column(f"value_{i}"), column), "bigint").as_(f"cell_{i}", copy=False))
         else:
             code = exp.func("coalesce", exp.column(f"code_{i}"), exp.Literal.number(-1))
-            found.append(cast(code, "bigint").as_(f"cell_{i}"))
+            found.append(cast(code, "bigint").as_(f"cell_{i}", copy=False))
     chosen = _from(exp.select(*found, *([] if isinstance(unit, Person) else [exp.column("place")])), used)
     return chosen if isinstance(unit, Person) else chosen.order_by("place", copy=False)
 
@@ -169,10 +169,10 @@ def _values(
         i, column, cell = query.columns.index(name), query.schema.column(name), cells[name]
         held = exp.column(cell.column, relation, quoted=True)
         if isinstance(column, Bounded | Count):
-            raw.append(number(held, cell.storage).as_(f"number_{i}"))
-            values.append(clipped(exp.column(f"number_{i}"), column).as_(f"value_{i}"))
+            raw.append(number(held, cell.storage).as_(f"number_{i}", copy=False))
+            values.append(clipped(exp.column(f"number_{i}"), column).as_(f"value_{i}", copy=False))
         else:
-            raw.append(held.as_(f"raw_{i}"))
+            raw.append(held.as_(f"raw_{i}", copy=False))
             values.append(exp.column(f"raw_{i}"))
     # numbers are read in a select of their own, so that a text is parsed once and not in every branch of the clipping
     rows = exp.select(*raw, *others).from_(exp.to_table(relation), copy=False)
@@ -193,14 +193,14 @@ def _grouped(
         column = query.schema.column(axis.column)
         assert isinstance(column, Bounded | Count)  # Axis.of takes no other kind
         value = exp.column(f"value_{query.columns.index(axis.column)}")
-        halves.append(halved(steps(value, column), axis).as_(f"half_{a}"))
+        halves.append(halved(steps(value, column), axis).as_(f"half_{a}", copy=False))
     categorical, numeric = _kinds(query, _excluding(query))
     excluding = [*_names("value", query, numeric), *(_names("code", query, categorical) if stem == "code" else [])]
     used = _from(exp.select(*(keys + halves or [exp.Literal.number(0).as_("nothing")])), values)
     rows = used.where(*(_known(name) for name in excluding), copy=False)
     halved_by = {axis: exp.column(f"half_{a}") for a, axis in enumerate(grouping.axes)}
     sums = [
-        total([halved_by[axis] for axis in axes], axes, rows_at_most).as_(f"sum_{i}")
+        total([halved_by[axis] for axis in axes], axes, rows_at_most).as_(f"sum_{i}", copy=False)
         for i, axes in enumerate(grouping.products)
     ]
     return _from(exp.select(*keys, exp.Count(this=exp.Star()).as_("n"), *sums), rows).group_by(*keys, copy=False)
@@ -218,17 +218,18 @@ def _mapped(
         i, column = query.columns.index(name), query.schema.column(name)
         assert isinstance(column, Binary | Categorical)  # groupings hold no other kind
         written = text(exp.column(f"raw_{i}"), cells[name].storage)
-        keys.append((exp.Lower(this=written) if isinstance(column, Binary) else written).as_(f"text_{i}"))
-        digits = short(written) if cells[name].storage == "text" else written
-        keys.append(parsed(digits).as_(f"number_{i}"))
-        candidates: list[exp.Expr] = []
-        for key, levels in ((f"text_{i}", text_levels(column)), (f"number_{i}", number_levels(column))):
-            if levels:
-                joins.append((key, levels))
-                candidates.append(exp.column("code", f"{key}_levels"))
+        keys.append(level_code(written, column).as_(f"level_{i}", copy=False))
+        candidates: list[exp.Expr] = [exp.column(f"level_{i}")]
+        numbers = number_levels(column)
+        if numbers:
+            keys.append(
+                parsed(short(written) if cells[name].storage == "text" else written).as_(f"number_{i}", copy=False)
+            )
+            joins.append((f"number_{i}", numbers))
+            candidates.append(exp.column("code", f"number_{i}_levels"))
         if column.default_code is not None:
             candidates.append(exp.Literal.number(column.default_code))
-        codes.append(exp.func("coalesce", *candidates).as_(f"code_{i}"))
+        codes.append(exp.func("coalesce", *candidates).as_(f"code_{i}", copy=False))
     result = _from(exp.select(*codes, *carried), _from(exp.select(*keys, *carried), inside))
     for key, levels in joins:
         result.append("joins", _left_join(key, levels))

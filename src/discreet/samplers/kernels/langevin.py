@@ -74,8 +74,13 @@ def steps_of_langevin(
         for chain in range(chains):
             slope[:] = 0.0
             for m in range(width):
-                for e in range(packed):
-                    slope[members[m, e]] += found[chain, e]
+                member, total = members[m, 0], 0.0
+                for e in range(packed):  # neighbours often share a member: their sum is written once
+                    if members[m, e] != member:
+                        slope[member] += total
+                        member, total = members[m, e], 0.0
+                    total += found[chain, e]
+                slope[member] += total
             length = 0.0
             for j in range(size):
                 drift = beta * batches * slope[j] + precision * w[chain, j]

@@ -20,8 +20,9 @@ Codes = NDArray[np.uint16]
 BLOCKS, LEAST_CHUNKS = 32, 32  # a block of few chunks would take longer to add up than to compute
 LOGISTIC, HINGE, HUBER, POISSON, TABLE = 0, 1, 2, 3, 4
 
-# e^-a = 2^-k e^r with |r| ≤ log(2)/2 and a Taylor polynomial: within 4e-16, and done several numbers at a time
+# e^a = 2^k e^r with |r| ≤ log(2)/2 and a Taylor polynomial: within 4e-16, and done several numbers at a time
 FARTHEST = 40.0  # 1/(1 + e^-40) is 1 in doubles
+ROUNDER = 1.5 * 2.0**52  # a sum with it has no bits for fractions, and the whole number in its last bits
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 T2, T3, T4, T5, T6, T7, T8, T9, T10, T11, T12 = (1.0 / math.factorial(k) for k in range(2, 13))
@@ -29,18 +30,29 @@ T2, T3, T4, T5, T6, T7, T8, T9, T10, T11, T12 = (1.0 / math.factorial(k) for k i
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@njit(cache=True, fastmath=FAST, inline="always")
-def _exp_of_minus(a: float) -> float:
-    halvings = np.int32(a * LOG2_E + 0.5)  # 32 bits: processors convert several of them at a time
-    k = np.float64(halvings)
-    r = (k * LN2_HIGH - a) + k * LN2_LOW
+@njit(cache=True, fastmath=False)  # said aloud: flags are inherited, and would cancel what is added and subtracted
+def _rounding(a: float) -> float:
+    return a + ROUNDER
+
+
+@njit(cache=True, fastmath=False)
+def _rounded(rounding: float) -> float:
+    return rounding - ROUNDER
+
+
+@njit(cache=True, fastmath=FAST)
+def _exp(a: float) -> float:
+    rounding = _rounding(a * LOG2_E)
+    k = _rounded(rounding)
+    r = (a - k * LN2_HIGH) - k * LN2_LOW
     r2 = r * r  # sums of pairs wait for each other less than a chain of products
     r4 = r2 * r2
     lower = (1.0 + r) + r2 * (T2 + r * T3)
     middle = (T4 + r * T5) + r2 * (T6 + r * T7)
     upper = ((T8 + r * T9) + r2 * (T10 + r * T11)) + r4 * T12
     e = lower + r4 * (middle + r4 * upper)
-    return e * np.int64((1023 - np.int64(halvings)) << 52).view(np.float64)  # 2^-k, written as its bits
+    # times 2^k: k is added to the bits of the exponent
+    return np.int64(np.float64(e).view(np.int64) + (np.float64(rounding).view(np.int64) << 52)).view(np.float64)
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")  # a check of every divisor would do rows one by one
@@ -53,9 +65,8 @@ def slopes(kind: int, setting: float, table: Array, margins: Array, targets: Arr
     size = margins.size
     if kind == LOGISTIC:
         for i in range(size):
-            t = margins[i]
-            e = _exp_of_minus(min(abs(t), FARTHEST))
-            margins[i] = weights[i] * ((1.0 if t >= 0.0 else e) / (1.0 + e) - targets[i])
+            e = _exp(min(max(-margins[i], -FARTHEST), FARTHEST))
+            margins[i] = weights[i] * (1.0 / (1.0 + e) - targets[i])
     elif kind == HINGE:
         for i in range(size):
             inside = 1.0 - targets[i] * margins[i]
@@ -79,6 +90,36 @@ def slopes(kind: int, setting: float, table: Array, margins: Array, targets: Arr
             margins[i] = weights[i] * (low * (1.0 - v) + high * v)
 
 
+@njit(cache=True, fastmath=FAST)
+def _add_levels(margins: Array, w: Array, codes: Codes) -> None:
+    """Add the coefficients of the levels of each row; of three columns at once, for one pass over the margins."""
+    threes = codes.shape[0] // 3 * 3
+    for j in range(0, threes, 3):
+        first, second, third = codes[j], codes[j + 1], codes[j + 2]
+        for i in range(margins.size):
+            margins[i] += w[first[i]] + w[second[i]] + w[third[i]]
+    for j in range(threes, codes.shape[0]):
+        code = codes[j]
+        for i in range(margins.size):
+            margins[i] += w[code[i]]
+
+
+@njit(cache=True, fastmath=FAST)
+def _add_to_levels(sums: Array, codes: Codes, slopes_of_rows: Array) -> None:
+    """Add the slope of each row to the sums of its levels; neighbouring additions go to other columns: none waits."""
+    threes = codes.shape[0] // 3 * 3
+    for j in range(0, threes, 3):
+        first, second, third = codes[j], codes[j + 1], codes[j + 2]
+        for i in range(slopes_of_rows.size):
+            slope = slopes_of_rows[i]
+            sums[first[i]] += slope
+            sums[second[i]] += slope
+            sums[third[i]] += slope
+    for i in range(slopes_of_rows.size):
+        for j in range(threes, codes.shape[0]):
+            sums[codes[j, i]] += slopes_of_rows[i]
+
+
 @njit(cache=True, parallel=True, fastmath=FAST)
 def gradients(
     kind: int,
@@ -98,7 +139,7 @@ def gradients(
     `parts` is working space, (BLOCKS, chains, coefficients).
     """
     chunks, p, size = numbers.shape
-    c, q = codes.shape[1], w.shape[0]
+    q = w.shape[0]
     each = max((chunks + BLOCKS - 1) // BLOCKS, LEAST_CHUNKS)
     blocks = (chunks + each - 1) // each
     for block in prange(blocks):
@@ -114,10 +155,7 @@ def gradients(
                     column, factor = numbers[chunk, j], w_numbers[j]
                     for i in range(size):
                         margin[i] += factor * column[i]
-                for j in range(c):
-                    code = codes[chunk, j]
-                    for i in range(size):
-                        margin[i] += w_k[code[i]]
+                _add_levels(margin, w_k, codes[chunk])
                 if shrink.size > 0:
                     constant = w_k[0] if intercept == 1 else 0.0
                     for i in range(size):
@@ -137,10 +175,7 @@ def gradients(
                     for i in range(size):
                         total += margin[i] * column[i]
                     part_numbers[j] += total
-                held = codes[chunk]
-                for i in range(size):  # neighbouring additions go to different columns: none waits
-                    for j in range(c):
-                        part_k[held[j, i]] += margin[i]
+                _add_to_levels(part_k, codes[chunk], margin)
     result = np.zeros(w.shape)
     for block in range(blocks):
         result += parts[block]
