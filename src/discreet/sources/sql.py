@@ -5,10 +5,11 @@ A query about records runs in steps, whose cost is that of the second one, a pla
     values    SELECT raw cells of levels, clipped numbers FROM rows
     grouped   SELECT raw cells, count(*), sum(products of centred numbers) FROM values GROUP BY raw cells
     mapped    raw cells -> codes of declared levels, by text or else by number; no match: the default code
-    coded     SELECT codes, sum(...) FROM mapped WHERE no code IS NULL GROUP BY codes
+    coded     SELECT codes, sum(...) FROM mapped GROUP BY codes
 
 A query about persons must know which rows of a person are used before it can group them: `values`, `mapped`, `kept`
-(at most k rows of each person), `grouped`. Statistics are then small marginals. Names in the text are positions (raw_0,
+(at most k rows of each person), `grouped`. Statistics are then small marginals of the table `coded`, without the codes
+that are NULL; asked any earlier, engines would look for those in every row. Names in the text are positions (raw_0,
 code_0, ...): only the names of source columns, the declared levels and the dataset's id come from outside, quoted.
 """
 
@@ -117,8 +118,7 @@ def coded(
     mapped = _mapped(query, grouping.columns, cells, grouped, totals)
     codes = [exp.column(name) for name in _names("code", query, grouping.columns)]
     sums = [exp.Sum(this=exp.column(name)).as_(name) for name in totals]
-    whole = [_known(code.name) for code in codes]
-    return _from(exp.select(*codes, *sums).where(*whole).group_by(*codes), mapped)
+    return _from(exp.select(*codes, *sums).group_by(*codes), mapped)
 
 
 def rows_in_order(query: Loss, cells: Mapping[str, Cell], relation: str, id: str) -> "exp.Select":  # noqa: A002
@@ -149,13 +149,14 @@ def rows_in_order(query: Loss, cells: Mapping[str, Cell], relation: str, id: str
 
 
 def marginal(query: Statistics, grouping: Grouping, columns: tuple[str, ...], relation: str) -> "exp.Select":
-    """Codes of `columns`, then n and every sum, for each combination that the coded `relation` holds."""
+    """Codes of `columns`, then n and every sum, for each combination that the coded `relation` holds; NULL excludes."""
     from sqlglot import exp
 
     codes = [exp.column(name) for name in _names("code", query, columns)]
     totals = [exp.Sum(this=exp.column(name)) for name in ("n", *(f"sum_{i}" for i, _ in enumerate(grouping.products)))]
     sums = [exp.Coalesce(this=total, expressions=[exp.Literal.number(0)]) for total in totals]
-    return exp.select(*codes, *sums).from_(exp.to_table(relation)).group_by(*codes)
+    whole = [_known(name) for name in _names("code", query, grouping.columns)]
+    return exp.select(*codes, *sums).from_(exp.to_table(relation)).where(*whole).group_by(*codes)
 
 
 def _values(

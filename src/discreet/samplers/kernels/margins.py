@@ -107,17 +107,17 @@ def _add_levels(margins: Array, w: Array, codes: Codes) -> None:
 @njit(cache=True, fastmath=FAST)
 def _add_to_levels(sums: Array, codes: Codes, slopes_of_rows: Array) -> None:
     """Add the slope of each row to the sums of its levels; neighbouring additions go to other columns: none waits."""
-    threes = codes.shape[0] // 3 * 3
-    for j in range(0, threes, 3):
-        first, second, third = codes[j], codes[j + 1], codes[j + 2]
+    if codes.shape[0] == 3:  # as packs often are
+        first, second, third = codes[0], codes[1], codes[2]
         for i in range(slopes_of_rows.size):
             slope = slopes_of_rows[i]
             sums[first[i]] += slope
             sums[second[i]] += slope
             sums[third[i]] += slope
-    for i in range(slopes_of_rows.size):
-        for j in range(threes, codes.shape[0]):
-            sums[codes[j, i]] += slopes_of_rows[i]
+    else:
+        for i in range(slopes_of_rows.size):
+            for j in range(codes.shape[0]):
+                sums[codes[j, i]] += slopes_of_rows[i]
 
 
 @njit(cache=True, parallel=True, fastmath=FAST)
