@@ -40,6 +40,7 @@ _HOME = {
     "GuaranteeError": "errors",
     "HingeClassifier": "models",
     "HuberRegression": "models",
+    "LabelOnly": "schema",
     "Laplace": "noise",
     "Ledger": "ledger",
     "LedgerError": "errors",

@@ -5,14 +5,16 @@ A row costs phi(z · w, y): phi is convex in the margin t = z · w, its slope is
 
     |gradient| ≤ L = R steepest,      Hessian ≤ M = R² curvature,      |difference of two gradients| ≤ G ≤ 2 L
 
-| loss | phi | steepest | curvature |
-|---|---|---|---|
-| logistic | log(1 + e^t) - y t, y in {0, 1} | 1 | 1/4 |
-| hinge | max(0, 1 - y t) smoothed over a width, y = ±1 | 1 | 1/width, infinite for width 0 |
-| huber | (t - y)²/2, linear beyond ±threshold, y in [-1, 1] | threshold | 1 |
-| poisson | e^t - y t on [-T, T], y in [0, Y] | max(e^T, Y) | e^T |
-| table | slopes given at equally spaced margins, linear between them | largest entry | largest rise |
-| quadratic | half the squared distance of w and z: no margin; G = 2 R for every w, convexity 1 | | 1 |
+| loss | phi | steepest | curvature | spread |
+|---|---|---|---|---|
+| logistic | log(1 + e^t) - y t, y in {0, 1} | 1 | 1/4 | 1 |
+| hinge | max(0, 1 - y t) smoothed over a width, y = ±1 | 1 | 1/width, infinite for width 0 | 2 |
+| huber | (t - y)²/2, linear beyond ±threshold, y in [-1, 1] | threshold | 1 | 2 threshold, at most 2 |
+| poisson | e^t - y t on [-T, T], y in [0, Y] | max(e^T, Y) | e^T | Y |
+| table | slopes given at equally spaced margins, linear between them | largest entry | largest rise | of a margin |
+| quadratic | half the squared distance of w and z: no margin; G = 2 R for every w, convexity 1 | | 1 | |
+
+`spread` is how far apart the slopes of two targets are at one margin: where only labels are private, G = R spread.
 """
 
 import math
@@ -24,7 +26,7 @@ from discreet.axes import Axis
 from discreet.errors import QueryError
 from discreet.features import ROUNDED_UP, Features
 from discreet.query import Statistics, used_rows
-from discreet.schema import Schema
+from discreet.schema import LabelOnly, Schema
 from discreet.sizes import KnownSize, UniformSizes
 
 __all__ = ["CHUNK", "LOGISTIC_OF_ONE_FEATURE", "Loss", "LossKind", "Query", "Target"]
@@ -72,6 +74,9 @@ class Loss:
     def __post_init__(self) -> None:
         if self.kind == "quadratic" and self.total is None:
             raise QueryError("QuadraticMean must have a public number of rows: records, and no column that excludes")
+        unit = self.schema.unit
+        if isinstance(unit, LabelOnly) and (self.target is None or self.target.column != unit.column):
+            raise QueryError(f"the target must be {unit.column!r}, the only private column, got another")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -135,7 +140,25 @@ class Loss:
         return self.schema.unit.max_records * self._row_gradient
 
     @property
+    def spread(self) -> float:
+        """How far apart the slopes of two targets can be at one margin; a target that is no target has slope 0."""
+        assert self.target is not None
+        widest = 2.0
+        if self.kind == "logistic":
+            widest = 1.0
+        elif self.kind == "poisson":
+            assert self.target.axis is not None
+            low, high = self.target.axis.ends
+            widest = (high - low) * ROUNDED_UP
+        elif self.kind == "table":  # linear between targets and between margins: widest where a margin is listed
+            widest = max(max(slopes) - min(slopes) for slopes in zip(*self.table, strict=True)) * ROUNDED_UP
+        disappears = self.schema.column(self.target.column).missing == "exclude"
+        return min(max(widest, self.steepest if disappears else 0.0), 2.0 * self.steepest)
+
+    @property
     def _row_gradient(self) -> float:
+        if isinstance(self.schema.unit, LabelOnly):
+            return self.features.reach * self.spread
         if self.kind == "quadratic":
             return 2.0 * self.features.radius
         if self.kind == "logistic" and self.features.size == 1 and not self.features.intercept:

@@ -21,7 +21,7 @@ from math import prod
 from discreet.axes import Axis
 from discreet.errors import QueryError
 from discreet.families import DirichletTables, Family, HiddenMarkov
-from discreet.schema import Binary, Categorical, Person, Schema
+from discreet.schema import Binary, Categorical, LabelOnly, Person, Schema
 from discreet.sizes import KnownSize, NormalSizes, ShareSizes, Sizes, UniformSizes
 
 __all__ = ["Counts", "RowMove", "Statistic", "Statistics", "Sum", "levels_of", "row_move"]
@@ -173,6 +173,8 @@ class Statistics:
     by: str | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.schema.unit, LabelOnly):
+            raise QueryError("Schema.unit must be Record or Person for statistics, got LabelOnly: it is for losses")
         if len(set(self.names)) != len(self.names):
             raise QueryError(
                 f"the statistics of a model must have different names, got {list(self.names)}: "

@@ -17,6 +17,7 @@ __all__ = [
     "Categorical",
     "Column",
     "Count",
+    "LabelOnly",
     "Person",
     "Record",
     "Relation",
@@ -70,8 +71,35 @@ class Person:
         return {"kind": "person", "column": self.column, "max_records": self.max_records}
 
 
-Unit = Person | Record
-UNITS: dict[str, type[Unit]] = {"person": Person, "record": Record}
+@dataclass(frozen=True)
+class LabelOnly:
+    """The privacy unit is one cell of the target `column`; every other column is treated as public.
+
+    Weaker than `Record`, and right only where the features of all rows are known to everybody: then a convex loss of
+    this target costs about half as much. Nothing else can be asked of such a table.
+    """
+
+    column: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str) or not self.column:
+            raise SchemaError(f"LabelOnly.column must be the name of a column, got {self.column!r}")
+
+    @property
+    def max_records(self) -> int:
+        """A label belongs to one row."""
+        return 1
+
+    def __str__(self) -> str:
+        return f"label ({self.column}; all other columns are public)"
+
+    def to_json(self) -> dict[str, Any]:
+        """The unit as the study file writes it."""
+        return {"kind": "label-only", "column": self.column}
+
+
+Unit = LabelOnly | Person | Record
+UNITS: dict[str, type[Unit]] = {"record": Record, "person": Person, "label-only": LabelOnly}
 
 
 @dataclass(frozen=True)
@@ -101,9 +129,16 @@ class Schema:
             if not isinstance(column, Column):
                 raise SchemaError(f"Schema.columns[{name!r}] must be a column such as dc.Binary(), got {column!r}")
         if not isinstance(self.unit, Unit):
-            raise SchemaError(f"Schema.unit must be Record() or Person(column, max_records), got {self.unit!r}")
+            raise SchemaError(
+                f"Schema.unit must be Record(), Person(column, max_records) or LabelOnly(column), got {self.unit!r}"
+            )
         if self.relation not in ("replace-one", "add-remove"):
             raise SchemaError(f'Schema.relation must be "replace-one" or "add-remove", got {self.relation!r}')
+        if isinstance(self.unit, LabelOnly):
+            if self.unit.column not in self.columns:
+                raise SchemaError(f"LabelOnly.column must be a declared column, got {self.unit.column!r}")
+            if self.relation != "replace-one":
+                raise SchemaError(f"Schema.relation must be replace-one where units are labels, got {self.relation!r}")
         for name in ("n", "n_max"):
             size = getattr(self, name)
             if size is not None and not (is_integer(size) and 0 <= size < 2**48):

@@ -17,7 +17,7 @@ from discreet.losses import Loss
 from discreet.mechanisms import GibbsPosterior
 from discreet.randomness import NoiseSource
 from discreet.samplers.langevin import KINDS
-from discreet.schema import Person
+from discreet.schema import LabelOnly, Person
 from discreet.sources import CodedRows, Dataset
 from discreet.sources.design import Design
 
@@ -63,10 +63,11 @@ def furthest_pair(mechanism: GibbsPosterior, query: Loss) -> LossPair:
     corners = _corners(query)
     with CodedRows(dict(zip(query.columns, corners.T, strict=True))).design(query) as design:
         z, targets = dense_rows(query, design, len(corners))
+    is_pair = _neighbours(query, corners)
     best, chosen, move = -1.0, (0, 0, 0), np.zeros(query.features.size)
     for others in range(len(corners)):
         sums = _sums(mechanism, query, z, targets, others)
-        apart = np.linalg.norm(sums[:, None] - sums[None], axis=2)
+        apart = np.linalg.norm(sums[:, None] - sums[None], axis=2) * is_pair
         old, new = divmod(int(np.argmax(apart)), len(corners))
         if apart[old, new] > best:
             best, chosen, move = float(apart[old, new]), (others, old, new), sums[old] - sums[new]
@@ -111,6 +112,13 @@ def _corners(query: Loss) -> Cells:
         at = query.columns.index(query.target.column)
         opposite[:, at] = np.sum(cells[at]) - opposite[:, at]
     return np.concatenate([rows[: MOST_CORNERS // 2], opposite])
+
+
+def _neighbours(query: Loss, rows: Cells) -> NDArray[np.bool_]:
+    """Which rows may take the place of which: any of any, or those with the same features where labels are units."""
+    unit = query.schema.unit
+    columns = [i for i, name in enumerate(query.columns) if isinstance(unit, LabelOnly) and name != unit.column]
+    return np.asarray((rows[:, None, columns] == rows[None][:, :, columns]).all(axis=2))
 
 
 def _sums(mechanism: GibbsPosterior, query: Loss, z: Array, targets: Array, others: int) -> Array:

@@ -26,7 +26,7 @@ from discreet.mechanisms.base import check_draws, check_grid, check_label, round
 from discreet.randomness import NoiseSource
 from discreet.samplers.gibbs_exact import normal_draws, rejection_draws
 from discreet.samplers.langevin import LangevinRun, langevin_chains
-from discreet.schema import Record
+from discreet.schema import Person
 from discreet.sources import Dataset
 
 __all__ = ["GibbsPosterior"]
@@ -256,7 +256,7 @@ def _law(mechanism: GibbsPosterior, query: Loss) -> GibbsLaw:
     budget = largest_mu(mechanism.epsilon, mechanism.delta * share, mechanism.bound).value / math.sqrt(mechanism.draws)
     if mechanism.sampler == "exact":
         return exact_law(query, budget)
-    if mechanism.batches > 1 and (not isinstance(query.schema.unit, Record) or math.isfinite(query.ball)):
+    if mechanism.batches > 1 and (isinstance(query.schema.unit, Person) or math.isfinite(query.ball)):
         raise QueryError("GibbsPosterior.batches must be 1 for persons and for models with a ball, got more")
     return langevin_law(query, budget, mechanism.steps, mechanism.bias, mechanism.batches)
 
