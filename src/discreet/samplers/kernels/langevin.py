@@ -52,7 +52,8 @@ def steps_of_langevin(
         batch = k % batches
         low, high = batch * chunks // batches, (batch + 1) * chunks // batches  # runs of whole chunks
         for chain in range(chains):
-            padded[:size] = w[chain]
+            for j in range(size):  # assigning arrays would compile the text of an error, for seconds
+                padded[j] = w[chain, j]
             for e in range(packed):
                 total = 0.0
                 for m in range(width):
@@ -87,4 +88,5 @@ def steps_of_langevin(
                 w[chain, j] += spread * noise.standard_normal() - step * drift
                 length += w[chain, j] ** 2
             if length > ball * ball:
-                w[chain] *= ball / math.sqrt(length)
+                for j in range(size):
+                    w[chain, j] *= ball / math.sqrt(length)

@@ -7,6 +7,7 @@ threads there are. Rows that fill up the last chunk have weight 0.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit, prange
@@ -28,6 +29,9 @@ LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 T2, T3, T4, T5, T6, T7, T8, T9, T10, T11, T12 = (1.0 / math.factorial(k) for k in range(2, 13))
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
+THREADS: Any = {"prange": True} | dict.fromkeys(  # of loops that say so, and of nothing else: that halves compilation
+    ("comprehension", "fusion", "inplace_binop", "numpy", "reduction", "setitem", "stencil"), False
+)
 
 
 @njit(cache=True, fastmath=False)  # said aloud: flags are inherited, and would cancel what is added and subtracted
@@ -120,7 +124,7 @@ def _add_to_levels(sums: Array, codes: Codes, slopes_of_rows: Array) -> None:
                 sums[codes[j, i]] += slopes_of_rows[i]
 
 
-@njit(cache=True, parallel=True, fastmath=FAST)
+@njit(cache=True, parallel=THREADS, fastmath=FAST)
 def gradients(
     kind: int,
     setting: float,
