@@ -153,7 +153,25 @@ def test_audits_replace_labels_only_and_stay_below_the_claim() -> None:
 
 def test_a_replaced_record_is_not_protected(monkeypatch: pytest.MonkeyPatch) -> None:
     """The logistic loss, where a whole row moves twice as far as a label: the weaker unit is weaker in fact."""
-    monkeypatch.setattr(loss_attack, "_neighbours", lambda _, rows: np.ones((len(rows), len(rows)), dtype=bool))
+    monkeypatch.setattr(
+        loss_attack, "_neighbours", lambda _, corners: np.ones((len(corners), len(corners)), dtype=bool)
+    )
     model = dc.ConvexLoss("y", ("a", "b"), slope="0.001 * t + 0.5 - 0.5 * y", precision=1.0)
     mechanism, schema = dc.GibbsPosterior(EPSILON, DELTA), labelled("y")
     assert dc.audit(model, mechanism, schema=schema, runs=8000, delta=DELTA, seed=5).epsilon > EPSILON
+
+
+@pytest.mark.parametrize("formula", ["tanh(t)", "tanh(t) - 1e-15 * y", "1e6 * tanh(t) - 1e-9 * y"])
+def test_targets_that_hardly_matter_cost_their_rounding(formula: str) -> None:
+    """Slopes are rounded at their own size, which is all that two targets differ by here."""
+    from discreet.samplers.kernels.margins import TABLE, slopes
+
+    bound = 1e6 if "1e6" in formula else 1.0
+    query = dc.ConvexLoss("t", ("a",), slope=formula, bound=bound).query(labelled("t"))
+    margins = np.random.default_rng(1).uniform(-9, 9, 20_000)
+    seen = [margins.copy() for _ in range(2)]
+    for found, target in zip(seen, (-1.0, 1.0), strict=True):
+        ones = np.ones(margins.size)
+        slopes(TABLE, query.setting, np.array(query.table), found, target * ones, ones)
+    assert np.max(np.abs(seen[1] - seen[0])) <= query.spread
+    assert dc.GibbsPosterior(1.0, 1e-6, steps=100).law(query).beta == 1.0

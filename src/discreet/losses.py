@@ -151,7 +151,8 @@ class Loss:
             low, high = self.target.axis.ends
             widest = (high - low) * ROUNDED_UP
         elif self.kind == "table":  # linear between targets and between margins: widest where a margin is listed
-            widest = max(max(slopes) - min(slopes) for slopes in zip(*self.table, strict=True)) * ROUNDED_UP
+            apart = max(max(slopes) - min(slopes) for slopes in zip(*self.table, strict=True))
+            widest = apart + self.steepest * (ROUNDED_UP - 1.0)  # slopes are rounded at their own size
         disappears = self.schema.column(self.target.column).missing == "exclude"
         return min(max(widest, self.steepest if disappears else 0.0), 2.0 * self.steepest)
 

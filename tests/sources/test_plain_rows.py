@@ -159,3 +159,44 @@ def test_a_file_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
     assert str(caught.value) == "the source could not be read: no statistic was computed"
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
+
+
+def test_long_texts_are_left_to_the_engine(tmp_path: Path, monkeypatch: Any) -> None:
+    """80 MB of different texts in one row group: Arrow would hold them all at once, and above 2^31 bytes fail."""
+    cells = [f"{i:08d}" * 250_000 for i in range(40)]
+    cells[:3] = ["a", "b", "a"]
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": np.linspace(0, 1, 40), "y": np.arange(40) % 2, "c": cells}), path, compression="zstd")
+    levels = dc.Categorical(["a", "b"], missing="exclude")
+    dataset = dc.open(path, dc.Schema({"x": dc.Bounded(0, 1), "y": dc.Binary(), "c": levels}), id="t")
+    with pytest.raises(dc.SchemaError, match="short texts"):
+        list(dataset.source.origins[0].batches(["x", "y", "c"]))
+    assert len(list(dataset.source.origins[0].batches(["x", "y"]))) == 1
+    query = dc.LogisticRegression("y", ("x", "c")).query(dataset.schema)
+    assert is_plain(query, dataset.source.cells)
+    with dataset.source.design(query) as design:
+        assert design.weights.sum() == 3
+
+
+def test_what_arrow_cannot_read_the_engine_does(monkeypatch: Any) -> None:
+    table = pa.table({"x": [0.5, 0.1], "y": [True, False], "c": ["a", "b"]})
+    columns = {"x": dc.Bounded(0, 1), "y": dc.Binary(), "c": dc.Categorical(["a", "b"])}
+    dataset = dc.open(table, dc.Schema(columns), id="t")
+    query = dc.LogisticRegression("y", ("x", "c")).query(dataset.schema)
+
+    def fails(*_: Any) -> Any:
+        raise pa.ArrowCapacityError("secret")
+
+    monkeypatch.setattr(engine, "coded_batch", fails)
+    with dataset.source.design(query) as design:
+        assert design.weights.sum() == 2
+
+
+def test_a_level_of_many_digits_matches_no_whole_number() -> None:
+    table = pa.table({"x": [1, 2, None] * 4, "y": [True, False, True] * 4})
+    levels = dc.Categorical(["1" * 5000, "2"], missing="exclude")
+    dataset = dc.open(table, dc.Schema({"x": levels, "y": dc.Binary()}), id="t")
+    query = dc.LogisticRegression("y", ("x",)).query(dataset.schema)
+    assert is_plain(query, dataset.source.cells)
+    with dataset.source.design(query) as design:
+        assert design.weights.sum() == 4

@@ -16,6 +16,7 @@ from discreet.errors import SchemaError
 from discreet.query import Counts, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 from discreet.sources import sql
+from discreet.sources.cells import double
 from discreet.sources.coded import NO_NUMBER, CodedRows
 from discreet.sources.duckdb import connect
 from discreet.sources.open import open_dataset
@@ -275,3 +276,18 @@ def test_coded_rows_with_a_bad_code_count_nowhere():
 
 def _coded(column, cell):
     return column.steps(float(cell)) if isinstance(column, Bounded | Count) else column.levels.index(cell)
+
+
+def test_constants_in_sql_are_doubles_bit_for_bit() -> None:
+    """Negative ones too: a decimal would be converted by the engine, not always to the nearest double."""
+    rng = np.random.default_rng(6)
+    values = [0.0, -0.0, 1.0, -5.0, -0.1, -1e-5, -1e17, 5e-324, -2.2e-308, 1.7e308, -0.9062034709062219]
+    values += list(rng.normal(size=300) * 10.0 ** rng.integers(-300, 300, 300))
+    texts = [double(float(value)).sql(dialect="duckdb") for value in values]
+    with connect() as connection:
+        found = connection.execute("SELECT " + ", ".join(texts)).fetchone()
+        kinds = connection.execute("SELECT " + ", ".join(f"typeof({text})" for text in texts)).fetchone()
+        squared = connection.execute("SELECT " + ", ".join(f"2e0 - {text}" for text in texts)).fetchone()
+    assert set(kinds) == {"DOUBLE"}
+    assert [float(value).hex() for value in found] == [float(value).hex() for value in values]
+    assert list(squared) == [2.0 - value for value in values]

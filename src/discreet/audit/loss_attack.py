@@ -114,11 +114,11 @@ def _corners(query: Loss) -> Cells:
     return np.concatenate([rows[: MOST_CORNERS // 2], opposite])
 
 
-def _neighbours(query: Loss, rows: Cells) -> NDArray[np.bool_]:
-    """Which rows may take the place of which: any of any, or those with the same features where labels are units."""
+def _neighbours(query: Loss, corners: Cells) -> NDArray[np.bool_]:
+    """Which may take the place of which: any of any, or those with the same features where labels are units."""
     unit = query.schema.unit
     columns = [i for i, name in enumerate(query.columns) if isinstance(unit, LabelOnly) and name != unit.column]
-    return np.asarray((rows[:, None, columns] == rows[None][:, :, columns]).all(axis=2))
+    return np.asarray((corners[:, None, columns] == corners[None][:, :, columns]).all(axis=2))
 
 
 def _sums(mechanism: GibbsPosterior, query: Loss, z: Array, targets: Array, others: int) -> Array:

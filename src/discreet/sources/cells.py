@@ -189,5 +189,5 @@ def double(value: float) -> "exp.Expr":
     """A constant through its shortest text with an exponent: a literal without one is a decimal, not a double."""
     from sqlglot import exp
 
-    written = repr(float(value))
-    return exp.Literal.number(written if "e" in written else f"{written}e0")
+    written = repr(float(value))  # as it stands: the library's own builder would print negative numbers as decimals
+    return exp.Literal(this=written if "e" in written else f"{written}e0", is_string=False)

@@ -58,7 +58,7 @@ class Origin(Protocol):
         """Make the rows a relation `name`, good for one scan."""
 
     def batches(self, columns: Sequence[str]) -> Iterable[Any]:
-        """These columns of the rows as Arrow batches, in order."""
+        """These columns of the rows as Arrow batches, in order; may refuse what would take much memory."""
 
 
 @dataclass(frozen=True)
@@ -107,35 +107,30 @@ class DuckDB:
     def design(self, query: Loss) -> Iterator[Design]:
         """The used rows; a failure is a ReleaseError that says nothing about them."""
         with ExitStack() as stack:
-            if is_plain(query, self.cells):
-                yield self._first(lambda origin: self._plain(stack, query, origin))
-            else:
+            design = self._plain(stack, query) if is_plain(query, self.cells) else None
+            if design is None:
                 text = rows_in_order(query, self.cells, ROWS, self.id).sql(dialect="duckdb", copy=False)
-                yield self._tried(lambda connection, attach: _collected(stack, connection, attach, query, text))
+                design = self._tried(lambda connection, attach: _collected(stack, connection, attach, query, text))
+            yield design
 
     def _scan(self, query: Statistics, grouping: Grouping, rows_at_most: int | None) -> str:
         return coded(query, grouping, self.cells, ROWS, self.id, rows_at_most).sql(dialect="duckdb", copy=False)
 
-    def _plain(self, stack: ExitStack, query: Loss, origin: Origin) -> Design:
-        """The rows of a query that needs no engine, as a design that lives as long as the stack."""
-        batches = origin.batches([self.cells[name].column for name in query.columns])
-        pieces = (coded_batch(query, self.cells, batch) for batch in batches)
-        return stack.enter_context(collected(query, query.largest_total, pieces))
+    def _plain(self, stack: ExitStack, query: Loss) -> Design | None:
+        """The rows of a plain query while the stack lives; None where Arrow fails: to the engine they mean the same."""
+        try:
+            batches = self.origins[0].batches([self.cells[name].column for name in query.columns])
+            pieces = (coded_batch(query, self.cells, batch) for batch in batches)
+            return stack.enter_context(collected(query, query.largest_total, pieces))
+        except Exception:  # as below: its text may quote rows
+            return None
 
     def _tried(self, answer: Callable[[Any, Callable[[], None]], T]) -> T:
-        """The answer of the engine, on the first origin that it can read."""
-
-        def ask(origin: Origin) -> T:
-            with connect(origin.files, self.threads) as connection:
-                return answer(connection, partial(origin.attach, connection, ROWS))
-
-        return self._first(ask)
-
-    def _first(self, read: Callable[[Origin], T]) -> T:
-        """What the first origin that can be read gives."""
+        """The answer of the first origin that can be read."""
         for origin in self.origins:
             try:
-                return read(origin)
+                with connect(origin.files, self.threads) as connection:
+                    return answer(connection, partial(origin.attach, connection, ROWS))
             except Exception:  # noqa: S112  # its text may quote rows: nothing of it may be kept or attached
                 continue
         raise ReleaseError("the source could not be read: no statistic was computed")

@@ -17,10 +17,12 @@ from discreet.sources.duckdb import Origin
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
 
 __all__ = ["ParquetFiles", "RepairedParquet", "parquet_files"]
 
 MOST_DIGITS = 38  # of DuckDB's decimals
+MOST_TEXT = 2**26  # bytes of one column in one row group
 
 # Types that every value of each other's widens to.
 ALIKE = ({"int8", "int16", "int32", "int64"}, {"float", "double"}, {"string", "large_string"})
@@ -48,14 +50,15 @@ class ParquetFiles:
         _relation(connection, self.paths).create_view(name, replace=True)
 
     def batches(self, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
-        """These columns, in order; texts as codes of the texts that occur, which is how files keep them."""
-        import pyarrow as pa
+        """These columns, in order; texts as codes of the texts that occur, which is how files keep them.
+
+        All texts of a row group are then held at once: files with very long ones are refused.
+        """
         from pyarrow.parquet import ParquetFile
 
         for path in self.paths:
             with ParquetFile(path) as file:
-                kinds = {name: file.schema_arrow.field(name).type for name in columns}
-            texts = [name for name, kind in kinds.items() if pa.types.is_string(kind) or pa.types.is_large_string(kind)]
+                texts = _texts(file, columns)
             with ParquetFile(path, read_dictionary=texts) as file:
                 yield from file.iter_batches(columns=list(columns))
 
@@ -110,6 +113,19 @@ def parquet_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[tuple
     # DuckDB has doubles for decimals of so many digits, and a cell must mean the same however it is read
     wide = any(pa.types.is_decimal(kind) and kind.precision > MOST_DIGITS for kind in kinds.values())
     return (repaired,) if wide else (ParquetFiles(paths), repaired), cells
+
+
+def _texts(file: "ParquetFile", columns: Sequence[str]) -> list[str]:
+    """Which of the columns hold texts; refuses those of which one row group holds more than `MOST_TEXT` bytes."""
+    import pyarrow as pa
+
+    kinds = {name: file.schema_arrow.field(name).type for name in columns}
+    texts = [name for name, kind in kinds.items() if storage_of(scannable_type(name, kind)) == "text"]
+    place = {file.schema.column(i).path: i for i in range(len(file.schema))}
+    groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+    if any(group.column(place[name]).total_uncompressed_size > MOST_TEXT for group in groups for name in texts):
+        raise SchemaError("open.source must be Parquet files of short texts to be read as they are")
+    return [name for name in texts if pa.types.is_string(kinds[name]) or pa.types.is_large_string(kinds[name])]
 
 
 def _relation(connection: Any, paths: Sequence[str]) -> Any:

@@ -8,7 +8,8 @@ A query is plain if its units are rows and its columns leave nothing to be print
 | numbers | whole numbers, floats, truth values |
 
 Whether a query is plain follows from the schema and the types of the source, never from a cell, and every row is read
-on its own; what a cell means is what `cells` says of it. Tables of many columns gain most: there is no SQL to plan.
+on its own; what a cell means is what `cells` says of it. So it does not matter where a plain query is read after all:
+files with texts too long for Arrow go to the engine. Tables of many columns gain most: there is no SQL to plan.
 """
 
 from collections import Counter
@@ -29,6 +30,7 @@ __all__ = ["coded_batch", "is_plain"]
 Codes = NDArray[np.int64]
 
 NUMBERS: tuple[Storage, ...] = ("boolean", "float", "integer")
+LONGEST_WHOLE = 20  # characters
 MENDED = "\N{REPLACEMENT CHARACTER}"  # stands where bytes were not UTF-8
 
 
@@ -78,8 +80,9 @@ def _matches(column: Binary | Categorical, storage: Storage) -> dict[Any, int] |
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a whole number is printed like this."""
-    return text == "0" or (text.isascii() and text.removeprefix("-").isdigit() and text.lstrip("-")[0] != "0")
+    """Whether a whole number of 64 bits is printed like this."""
+    digits = text.removeprefix("-") if len(text) <= LONGEST_WHOLE else ""
+    return text == "0" or (digits.isascii() and digits.isdigit() and digits[0] != "0")
 
 
 def _codes(rows: Any, matches: Mapping[Any, int], default: int) -> Codes:
