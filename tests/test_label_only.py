@@ -152,7 +152,7 @@ def test_audits_replace_labels_only_and_stay_below_the_claim() -> None:
 
 
 def test_a_replaced_record_is_not_protected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The logistic loss, where a whole row moves twice as far as a label: the weaker unit is weaker in fact."""
+    """Slopes between 0 and 1, where a whole row moves further than its label: the weaker unit is weaker in fact."""
     monkeypatch.setattr(
         loss_attack, "_neighbours", lambda _, corners: np.ones((len(corners), len(corners)), dtype=bool)
     )

@@ -75,8 +75,8 @@ class Person:
 class LabelOnly:
     """The privacy unit is one cell of the target `column`; every other column is treated as public.
 
-    Weaker than `Record`, and right only where the features of all rows are known to everybody: then a convex loss of
-    this target costs about half as much. Nothing else can be asked of such a table.
+    Weaker than `Record`, and right only where the features of all rows are known to everybody: the logistic loss of
+    this target then costs half as much. Only convex losses of it can be asked of such a table.
     """
 
     column: str

@@ -181,6 +181,19 @@ def test_long_texts_are_left_to_the_engine(tmp_path: Path, monkeypatch: Any) -> 
         assert design.weights.sum() == 3
 
 
+def test_texts_of_one_row_group_are_held_at_a_time(tmp_path: Path) -> None:
+    """Else the limit for one group would say nothing of many; texts come as codes, so that equal ones are held once."""
+    table = pa.table({"x": np.arange(1000), "c": ["a", "b"] * 500})
+    for kind in (pa.string(), pa.large_string(), pa.string_view()):
+        pq.write_table(table.set_column(1, "c", table["c"].cast(kind)), tmp_path / "t.parquet", row_group_size=50)
+        source = dc.open(
+            tmp_path / "t.parquet", dc.Schema({"x": dc.Count(9), "c": dc.Categorical(["a", "b"])}), id="t"
+        ).source
+        read = list(source.origins[0].batches(["x", "c"]))
+        assert [batch.num_rows for batch in read] == [50] * 20
+        assert all(pa.types.is_dictionary(batch.schema.field("c").type) for batch in read)
+
+
 def test_what_arrow_cannot_read_the_engine_does(monkeypatch: Any) -> None:
     table = pa.table({"x": [0.5, 0.1], "y": [True, False], "c": ["a", "b"]})
     columns = {"x": dc.Bounded(0, 1), "y": dc.Binary(), "c": dc.Categorical(["a", "b"])}

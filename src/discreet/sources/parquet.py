@@ -52,7 +52,7 @@ class ParquetFiles:
     def batches(self, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
         """These columns, in order; texts as codes of the texts that occur, which is how files keep them.
 
-        All texts of a row group are then held at once: files with very long ones are refused.
+        All texts of a row group are then held at once, of one group at a time: files with very long ones are refused.
         """
         from pyarrow.parquet import ParquetFile
 
@@ -60,7 +60,8 @@ class ParquetFiles:
             with ParquetFile(path) as file:
                 texts = _texts(file, columns)
             with ParquetFile(path, read_dictionary=texts) as file:
-                yield from file.iter_batches(columns=list(columns))
+                for group in range(file.num_row_groups):  # else a batch would gather the texts of many groups
+                    yield from file.iter_batches(row_groups=[group], columns=list(columns))
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def parquet_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[tuple
 
 def _texts(file: "ParquetFile", columns: Sequence[str]) -> list[str]:
     """Which of the columns hold texts; refuses those of which one row group holds more than `MOST_TEXT` bytes."""
-    import pyarrow as pa
+    from pyarrow.types import is_large_string, is_string, is_string_view
 
     kinds = {name: file.schema_arrow.field(name).type for name in columns}
     texts = [name for name, kind in kinds.items() if storage_of(scannable_type(name, kind)) == "text"]
@@ -125,7 +126,7 @@ def _texts(file: "ParquetFile", columns: Sequence[str]) -> list[str]:
     groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
     if any(group.column(place[name]).total_uncompressed_size > MOST_TEXT for group in groups for name in texts):
         raise SchemaError("open.source must be Parquet files of short texts to be read as they are")
-    return [name for name in texts if pa.types.is_string(kinds[name]) or pa.types.is_large_string(kinds[name])]
+    return [name for name in texts if any(is_(kinds[name]) for is_ in (is_string, is_large_string, is_string_view))]
 
 
 def _relation(connection: Any, paths: Sequence[str]) -> Any:
