@@ -1,6 +1,7 @@
 """The shape of the code: one-way imports, small modules, a greppable privacy boundary."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,7 @@ KERNELS = "samplers.kernels"
 ROWS_ALLOWED = ("sources", "mechanisms")
 
 
+@cache  # the tree is walked once, not once for every import
 def modules() -> dict[str, Path]:
     paths = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]
     return {".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
