@@ -11,6 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "discreet"
 # A module may import only from modules on earlier lines (or its own package). The first matching prefix decides.
 ORDER = [
     "errors",
+    "visible",
     "recipe",
     "report",
     "columns",

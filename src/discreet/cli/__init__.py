@@ -1,6 +1,5 @@
 """The command line: the library's verbs, one thin file each. Heavy imports wait until a command runs."""
 
-import io
 import sys
 import warnings
 from collections.abc import Sequence
@@ -8,7 +7,7 @@ from collections.abc import Sequence
 import typer
 from typer.main import get_command
 
-from discreet.cli import calibrate, compare, demo, init, ledger, plan, posterior, release, terminal
+from discreet.cli import calibrate, compare, demo, init, ledger, plan, posterior, release, streams, terminal
 
 __all__ = ["app", "main"]
 
@@ -43,23 +42,32 @@ def discreet(
     if version:
         from importlib.metadata import version as installed
 
-        typer.echo(f"discreet {installed('discreet')}")
+        terminal.write(f"discreet {installed('discreet')}")
     elif context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        terminal.write(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 1 for a refusal, 2 for a command that was not understood."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal without accents must not stop a release
+    with streams.guarded():
+        try:
+            code = _run(given)
+            sys.stdout.flush()
+        except streams.DeadOutput as dead:
+            code = dead.code
+            if not dead.quiet:
+                sys.stderr.write(f"error: {dead}\n")
+    return code
+
+
+def _run(given: list[str]) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # whether a computation warns may depend on a row
             code = get_command(app).main(given, prog_name="discreet", standalone_mode=False)
         return code if isinstance(code, int) else 0
-    except SystemExit:  # a closed pipe
+    except (streams.DeadOutput, SystemExit):
         raise
     except BaseException as problem:  # also panics of compiled libraries, which are no Exception
         return terminal.report(problem, as_json="--json" in given)

@@ -31,7 +31,7 @@ def calibrate(context: typer.Context) -> None:
       discreet calibrate diffused --prior 6,12 --n 100 --order 15 --epsilon 0.1 --json
     """  # noqa: D301
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        terminal.write(context.get_help())
 
 
 @app.command("noisy-statistics")

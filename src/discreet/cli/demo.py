@@ -12,8 +12,6 @@ from discreet.cli.estimates import Estimate, estimates
 from discreet.errors import BudgetExceeded, ReleaseError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from discreet.ledger import Ledger
     from discreet.release import Release
     from discreet.sources import Dataset
@@ -52,7 +50,7 @@ def demo(
         terminal.emit(document)
 
 
-def _demo(folder: Path, screen: "Console") -> dict[str, Any]:
+def _demo(folder: Path, screen: terminal.Screen) -> dict[str, Any]:
     from discreet.guarantee import Budget
     from discreet.ledger import Ledger
     from discreet.study import Study
@@ -79,7 +77,7 @@ def _demo(folder: Path, screen: "Console") -> dict[str, Any]:
     }
 
 
-def _plan(study: "Study", screen: "Console") -> dict[str, Any]:
+def _plan(study: "Study", screen: terminal.Screen) -> dict[str, Any]:
     """What to expect, before any row is read."""
     from discreet import planning
 
@@ -99,7 +97,7 @@ def _plan(study: "Study", screen: "Console") -> dict[str, Any]:
     return plans
 
 
-def _release(study: "Study", dataset: "Dataset", ledger: "Ledger", screen: "Console") -> dict[str, "Release"]:
+def _release(study: "Study", dataset: "Dataset", ledger: "Ledger", screen: terminal.Screen) -> dict[str, "Release"]:
     """Pay, then read: the guarantee of every release in words."""
     from discreet import pipeline
 
@@ -114,7 +112,7 @@ def _release(study: "Study", dataset: "Dataset", ledger: "Ledger", screen: "Cons
     return made
 
 
-def _posterior(made: dict[str, "Release"], screen: "Console") -> dict[str, Any]:
+def _posterior(made: dict[str, "Release"], screen: terminal.Screen) -> dict[str, Any]:
     """Posteriors beside the truth that nobody else knows."""
     screen.print("4  Posteriors: free, as often as wanted, beside the truth", style="bold")
     table = terminal.table(["parameter"], ["truth", "noise-\naware", "90%\ninterval", "plug-\nin", "90%\ninterval"])
@@ -151,7 +149,7 @@ def _posterior(made: dict[str, "Release"], screen: "Console") -> dict[str, Any]:
     }
 
 
-def _settle_up(study: "Study", dataset: "Dataset", ledger: "Ledger", screen: "Console") -> dict[str, Any]:
+def _settle_up(study: "Study", dataset: "Dataset", ledger: "Ledger", screen: terminal.Screen) -> dict[str, Any]:
     """The balance; the same request again is free, and what the budget cannot pay is refused."""
     from discreet import pipeline
     from discreet.mechanisms import NoisyStatistics

@@ -1,12 +1,9 @@
 """The last part of `discreet demo`: hidden states of a synthetic event log, found from counts that were paid once."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.cli import balance, terminal
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 __all__ = ["event_log"]
 
@@ -15,7 +12,7 @@ EPSILON = 2.0
 SEED = 7
 
 
-def event_log(folder: Path, screen: "Console") -> dict[str, Any]:
+def event_log(folder: Path, screen: terminal.Screen) -> dict[str, Any]:
     """Release the counts of every region and month once, run a sampler on them for free, compare with the truth."""
     from discreet import pipeline
     from discreet.event_logs import synthetic_event_log
@@ -40,6 +37,6 @@ def event_log(folder: Path, screen: "Console") -> dict[str, Any]:
         ("found", f"adjusted Rand index {index:.3f} against the true states (1 is equal, 0 is chance)"),
     ]
     terminal.facts(screen, "6  Hidden states of an event log", lines)
-    screen.print(posterior.table(), highlight=False)
+    screen.block(posterior.table())
     screen.print()
     return {"release": release.to_json(), "states": posterior.states().tolist(), "adjusted_rand": index}

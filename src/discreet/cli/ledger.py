@@ -23,7 +23,7 @@ def ledger(context: typer.Context) -> None:
       discreet ledger show study.ledger
     """  # noqa: D301
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        terminal.write(context.get_help())
 
 
 @app.command()

@@ -70,7 +70,7 @@ def posterior(
     screen.print(table)
     if isinstance(read, EventLogPosterior):
         screen.print()
-        screen.print(read.table(), highlight=False)
+        screen.block(read.table())
 
 
 def _states(read: Any) -> dict[str, Any]:

@@ -5,18 +5,33 @@ import sys
 import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from discreet.errors import DiscreetError
+from discreet.visible import visible
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
-__all__ = ["AsJson", "Incomplete", "StudyFile", "console", "counter", "emit", "facts", "progress", "report", "table"]
+__all__ = [
+    "AsJson",
+    "Incomplete",
+    "Screen",
+    "StudyFile",
+    "Table",
+    "console",
+    "counter",
+    "emit",
+    "facts",
+    "progress",
+    "report",
+    "table",
+    "write",
+]
 
 PACKAGE = Path(__file__).parents[1]
 INDENT = 14
@@ -37,42 +52,94 @@ class Incomplete(DiscreetError):
         self.done = done
 
 
-def console(*, quiet: bool = False) -> "Console":
-    """Standard output; names and levels are printed as they are, never read as markup."""
-    from rich.console import Console
+class Screen:
+    """Standard output for people: the one place where texts of other people meet a terminal."""
 
-    return Console(markup=False, emoji=False, highlight=False, quiet=quiet)
+    def __init__(self, *, quiet: bool = False) -> None:
+        from rich.console import Console
+
+        self._console = Console(markup=False, emoji=False, highlight=False, quiet=quiet)
+
+    @property
+    def width(self) -> int:
+        """Characters in a line."""
+        return self._console.width
+
+    def print(self, thing: "str | Table" = "", style: str = "") -> None:
+        """A text, made visible, or a table, folded where it is wider than the screen."""
+        from rich.text import Text
+
+        self._console.print(thing.rendered() if isinstance(thing, Table) else Text(visible(thing), style))
+
+    def block(self, text: str) -> None:
+        """Lines that were laid out before, each made visible and none of them folded."""
+        for line in text.split("\n"):
+            self.line((line, ""))
+
+    def line(self, *parts: tuple[str, str]) -> None:
+        """One line of texts with their styles, which is not folded."""
+        from rich.text import Text
+
+        self._console.print(Text.assemble(*((visible(text), style) for text, style in parts)), soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Table:
+    """First columns of words, which fold where space is short, then of numbers, which do not."""
+
+    words: tuple[str, ...]
+    numbers: tuple[str, ...]
+    cells: list[tuple[str, ...]] = field(default_factory=list)
+
+    def add_row(self, *cells: str) -> None:
+        """One more line of the table."""
+        self.cells.append(tuple(visible(cell) for cell in cells))
+
+    def rendered(self) -> "RichTable":
+        """The table as it is printed; only headings, which are ours, have several lines."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table as RichTable
+
+        made = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+        for name in self.words:
+            made.add_column(name)
+        for name in self.numbers:
+            made.add_column(name, justify="right", no_wrap=True)
+        for line in self.cells:
+            made.add_row(*line)
+        return made
+
+
+def console(*, quiet: bool = False) -> Screen:
+    """Standard output."""
+    return Screen(quiet=quiet)
+
+
+def write(text: str) -> None:
+    """Print lines of this package, such as help, as they are."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 def emit(document: Mapping[str, Any]) -> None:
-    """Print the one JSON document of a command."""
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    """Print the one JSON document of a command; JSON escapes whatever is not plain ASCII."""
+    write(json.dumps(document, indent=2, allow_nan=False))
 
 
-def facts(screen: "Console", title: str, lines: Iterable[tuple[str, str]]) -> None:
+def facts(screen: Screen, title: str, lines: Iterable[tuple[str, str]]) -> None:
     """A titled block of labelled lines, wrapped with a hanging indent at any width."""
-    from rich.text import Text
-
-    screen.print(Text(title, style="bold"), soft_wrap=True)
+    screen.line((title, "bold"))
     for label, text in lines:
-        wrapped = textwrap.wrap(text, max(screen.width - INDENT, 20), break_long_words=False, break_on_hyphens=False)
+        width = max(screen.width - INDENT, 20)
+        wrapped = textwrap.wrap(visible(text), width, break_long_words=False, break_on_hyphens=False)
         for number, part in enumerate(wrapped):
-            head = f"  {label if number == 0 else ''}".ljust(INDENT)
-            screen.print(Text.assemble((head, "dim"), part), soft_wrap=True)
+            screen.line((f"  {visible(label) if number == 0 else ''}".ljust(INDENT), "dim"), (part, ""))
     screen.print()
 
 
-def table(words: Iterable[str], numbers: Iterable[str] = ()) -> "Table":
-    """An empty table: first columns of words, which fold where space is short, then of numbers, which do not."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    made = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for name in words:
-        made.add_column(name)
-    for name in numbers:
-        made.add_column(name, justify="right", no_wrap=True)
-    return made
+def table(words: Iterable[str], numbers: Iterable[str] = ()) -> Table:
+    """An empty table."""
+    return Table(tuple(words), tuple(numbers))
 
 
 def progress(items: Sequence[T], description: str, *, steps: int) -> Iterable[T]:
@@ -85,7 +152,7 @@ def progress(items: Sequence[T], description: str, *, steps: int) -> Iterable[T]
 
     screen = Console(stderr=True)
     shown = steps >= STEPS_OF_A_SECOND and screen.is_terminal
-    return track(items, description, console=screen, transient=True, disable=not shown)
+    return track(items, description, console=screen, transient=True, disable=not shown)  # the description is ours
 
 
 def counter(description: str) -> Callable[[int], None]:
@@ -94,8 +161,9 @@ def counter(description: str) -> Callable[[int], None]:
     from rich.progress import Progress, TextColumn
 
     screen = Console(stderr=True)
-    bar = Progress(TextColumn("{task.description} {task.completed:,} states"), console=screen, transient=True)
-    task = bar.add_task(description, total=None)
+    count = TextColumn("{task.description} {task.completed:,} states", markup=False)  # a name is no markup
+    bar = Progress(count, console=screen, transient=True)
+    task = bar.add_task(visible(description), total=None)
 
     def advance(states: int) -> None:
         if screen.is_terminal:
@@ -124,10 +192,11 @@ def report(problem: BaseException, *, as_json: bool) -> int:
         text, code = "interrupted", 130
     else:
         text = f"unexpected {kind} at {_place(problem)}; its message is withheld because it may quote private values"
-    line = " ".join(text.split())
+    line = visible(" ".join(text.split()))
+    sys.stderr.write(f"error: {line}\n")
+    sys.stderr.flush()
     if as_json:
         emit({**done, "error": {"type": kind, "message": line}})
-    sys.stderr.write(f"error: {line}\n")
     return code
 
 

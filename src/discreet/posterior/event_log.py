@@ -19,6 +19,7 @@ from discreet.posterior.simplex import draw_codes
 from discreet.posterior.summary import Summary
 from discreet.samplers.diagnostics import FEWEST_DRAWS
 from discreet.samplers.hidden_markov import HiddenDraws
+from discreet.visible import visible
 
 __all__ = ["EventGrid", "EventLogPosterior"]
 
@@ -189,7 +190,7 @@ class EventLogPosterior:
         width = WIDTH - len(names[0]) - 1
         blocks = []
         for begin in range(0, len(grid.times), width):
-            times = grid.times[begin : begin + width]
+            times = [visible(time) for time in grid.times[begin : begin + width]]
             head = times[0] if len(times) == 1 else f"{times[0]} {times[-1]:>{max(len(times) - len(times[0]) - 1, 1)}}"
             rows = ["".join(SIGNS[state] for state in row[begin : begin + width]) for row in states]
             blocks.append("\n".join(f"{name} {row}" for name, row in zip(names, [head, *rows], strict=True)))
@@ -267,7 +268,8 @@ def _place(levels: tuple[str, ...], level: str) -> int:
 
 def _columns(names: list[str]) -> list[str]:
     """Names of one width, long ones cut."""
-    cut = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names]
+    shown = [visible(name) for name in names]
+    cut = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in shown]
     return [f"{name:<{max(map(len, cut))}}" for name in cut]
 
 
