@@ -30,8 +30,16 @@ from discreet.mechanisms import (
     PosteriorSample,
     PrivateMetropolis,
 )
-from discreet.models import MODELS, EventLogHMM, GivenDraws, Model, Poolable
-from discreet.posterior import CoefficientDraws, Draws, GroupedPosterior, Posterior, beta_given_draws, pooled_posterior
+from discreet.models import MODELS, EventLogHMM, GivenDraws, Model, Poolable, PredictsRecords
+from discreet.posterior import (
+    CoefficientDraws,
+    Draws,
+    GroupedPosterior,
+    Posterior,
+    RecordLaw,
+    beta_given_draws,
+    pooled_posterior,
+)
 from discreet.query import Statistics
 from discreet.recipe import build, describe
 from discreet.schema import Schema
@@ -115,8 +123,8 @@ class Release:
                 assert isinstance(model, EventLogHMM)
                 return model.given_chain(query, *mechanism.kept(self.value), mechanism.note(query))
             if isinstance(mechanism, PrivateMetropolis):
-                return Draws(self.value, {}, mechanism.note(query))
-            return self._draws(mechanism, query)
+                return Draws(self.value, {}, mechanism.note(query), record=self._record(query))
+            return replace(self._draws(mechanism, query), record=self._record(query))
         assert isinstance(query, Statistics)
         if pooling is not None and (pooling != "partial" or not query.groups or kind == "plug-in"):
             raise QueryError(
@@ -160,6 +168,11 @@ class Release:
         counts = np.arange(query.total + 1)
         given = beta_given_draws(query.total, (a, b), mechanism.log_law(query, draws, counts))
         return Draws(self.value, {}, note, given)
+
+    def _record(self, query: Statistics) -> RecordLaw | None:
+        """How the model draws a record given its parameters, if it says so."""
+        model = self.model
+        return model.record_law(query.schema) if isinstance(model, PredictsRecords) else None
 
     def _one(
         self,

@@ -7,12 +7,26 @@ import pytest
 
 from discreet.errors import QueryError
 from discreet.noise import DiscreteLaplace
-from discreet.posterior import Draws, beta_from_count, dirichlet_from_counts, naive_bayes_from_tables
+from discreet.posterior import (
+    BernoulliRecord,
+    Draws,
+    LevelRecord,
+    OneParameter,
+    beta_from_count,
+    dirichlet_from_counts,
+    naive_bayes_from_tables,
+)
 from discreet.posterior.export import to_datatree
 from discreet.sizes import KnownSize
 
-ONE = Draws({"theta": np.array([0.31, 0.42, 0.28])}, note="temperature 2.8")
-VECTOR = Draws({"theta": np.array([[0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])}, {"theta": ("a", "b", "c")})
+ONE = Draws(
+    {"theta": np.array([0.31, 0.42, 0.28])}, note="temperature 2.8", record=OneParameter("theta", BernoulliRecord())
+)
+VECTOR = Draws(
+    {"theta": np.array([[0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])},
+    {"theta": ("a", "b", "c")},
+    record=OneParameter("theta", LevelRecord()),
+)
 
 
 @pytest.mark.parametrize("question", ["interval", "sd", "quantile"])
@@ -39,8 +53,8 @@ def test_predictions() -> None:
     assert ONE.predict(20_000, rng).mean() == pytest.approx(ONE.values["theta"].mean(), abs=0.02)
     shares = np.bincount(VECTOR.predict(20_000, rng), minlength=3) / 20_000
     np.testing.assert_allclose(shares, VECTOR.mean()["theta"], atol=0.02)
-    with pytest.raises(QueryError, match="probabilities"):
-        Draws({"weights": np.array([[3.0, -2.0]])}).predict(1)
+    with pytest.raises(QueryError, match=r"Draws\.predict must have the law of a record given \['weights'\]"):
+        Draws({"weights": np.array([[0.3, 0.7]])}).predict(1)
 
 
 def test_summary_and_text_say_tempered() -> None:

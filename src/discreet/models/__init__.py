@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from discreet.models.base import GivenDraws, Model, Poolable
+from discreet.models.base import GivenDraws, Model, Poolable, PredictsRecords
 from discreet.models.bayesian_network import BayesianNetwork
 from discreet.models.beta_bernoulli import BetaBernoulli
 from discreet.models.convex_loss import ConvexLoss
@@ -43,6 +43,7 @@ __all__ = [
     "NormalMean",
     "PoissonRegression",
     "Poolable",
+    "PredictsRecords",
     "QuadraticMean",
     "StatisticalQuery",
 ]

@@ -9,7 +9,7 @@ from discreet.errors import QueryError
 from discreet.guarantee.basis import positive
 from discreet.losses import Query
 from discreet.noise import NoiseLaw
-from discreet.posterior import CurvePosterior, Likelihood, Posterior, Scalar
+from discreet.posterior import CurvePosterior, Likelihood, Posterior, RecordLaw, Scalar
 from discreet.query import Statistics
 from discreet.schema import Schema
 from discreet.sources import Dataset
@@ -18,6 +18,7 @@ __all__ = [
     "GivenDraws",
     "Model",
     "Poolable",
+    "PredictsRecords",
     "Progress",
     "Simulated",
     "Value",
@@ -88,6 +89,14 @@ class GivenDraws(Protocol):
 
     def given_draws(self, query: Statistics, log_draws: Callable[[Any], Any]) -> CurvePosterior:
         """The posterior given draws; `log_draws` is their log-probability at each value of the exact sum."""
+
+
+@runtime_checkable
+class PredictsRecords(Protocol):
+    """A model that says how a record is drawn given its parameters, so that released draws of them can predict."""
+
+    def record_law(self, schema: Schema) -> RecordLaw:
+        """New records of the declared columns, given the parameters by name."""
 
 
 def checked_prior(field: str, prior: Any) -> float | tuple[float, ...]:

@@ -110,6 +110,10 @@ class BayesianNetwork:
         priors = {name: (prior + value[name]).tolist() for name, prior in self._priors(query.schema).items()}
         return replace(self, prior={name: _frozen(table) for name, table in priors.items()})
 
+    def record_law(self, schema: Schema) -> NetworkRecords:  # noqa: ARG002 - the signature all models share
+        """Codes of all columns, parents before children."""
+        return NetworkRecords(self.parents)
+
     def implied_schema(self) -> None:
         """Nothing: the levels must be declared."""
         return

@@ -8,15 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.families import Dirichlet
 from discreet.models.base import Progress, Simulated, Value, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
 from discreet.posterior import (
+    BernoulliRecord,
     BetaMixture,
     Likelihood,
+    OneParameter,
     Scalar,
     beta_from_count,
     beta_from_two_counts,
@@ -27,15 +28,6 @@ from discreet.schema import Binary, Schema
 from discreet.sources import Dataset
 
 __all__ = ["BetaBernoulli"]
-
-
-@dataclass(frozen=True)
-class BernoulliRecord:
-    """New codes 0 and 1, given their probability."""
-
-    def draw(self, theta: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """One code for every probability."""
-        return (rng.random(theta.shape) < theta).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -106,6 +98,10 @@ class BetaBernoulli:
         """What the two noisy counts of a group say of its probability."""
         zeros, ones = (float(count) for count in np.asarray(value["counts"]))
         return two_count_likelihood(zeros, ones, query.sizes, laws["counts"])
+
+    def record_law(self, schema: Schema) -> OneParameter:  # noqa: ARG002 - the signature all models share
+        """Codes 0 and 1."""
+        return OneParameter("probability", BernoulliRecord())
 
     def implied_schema(self) -> Schema:
         """One binary column."""

@@ -9,7 +9,7 @@ from discreet.errors import QueryError
 from discreet.families import Dirichlet
 from discreet.models.base import Progress, Simulated, Value, checked_prior, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
-from discreet.posterior import DirichletLattice, DirichletPosterior, dirichlet_from_counts
+from discreet.posterior import DirichletLattice, DirichletPosterior, LevelRecord, OneParameter, dirichlet_from_counts
 from discreet.query import Counts, Statistics
 from discreet.schema import Binary, Categorical, Schema
 from discreet.sources import Dataset
@@ -58,6 +58,10 @@ class DirichletCategorical:
         query, value = public_statistics(replace(self, by=None), public)
         counts = np.asarray(value["counts"], dtype=float)
         return replace(self, prior=tuple((counts + np.asarray(self._prior(query))).tolist()))
+
+    def record_law(self, schema: Schema) -> OneParameter:  # noqa: ARG002 - the signature all models share
+        """Codes of the levels."""
+        return OneParameter("probabilities", LevelRecord())
 
     def implied_schema(self) -> Schema | None:
         """As many levels as the prior has numbers; one number for all says nothing about the levels."""

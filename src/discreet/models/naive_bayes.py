@@ -17,7 +17,13 @@ from discreet.families import ConditionalTable, DirichletTables
 from discreet.guarantee.basis import positive
 from discreet.models.base import Progress, Simulated, Value, checked_prior, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
-from discreet.posterior import NaiveBayesPlugIn, NaiveBayesPosterior, naive_bayes_from_tables, plug_in_from_tables
+from discreet.posterior import (
+    NaiveBayesPlugIn,
+    NaiveBayesPosterior,
+    NetworkRecords,
+    naive_bayes_from_tables,
+    plug_in_from_tables,
+)
 from discreet.query import Counts, Statistics
 from discreet.schema import Binary, Categorical, Schema
 from discreet.sources import Dataset
@@ -108,6 +114,10 @@ class NaiveBayes:
             prior=tuple(classes.tolist()),
             feature_prior={name: tuple(map(tuple, table.tolist())) for name, table in rows.items()},
         )
+
+    def record_law(self, schema: Schema) -> NetworkRecords:  # noqa: ARG002 - the signature all models share
+        """Codes of "class" and of the features given it."""
+        return NetworkRecords({"class": (), **dict.fromkeys(self.features, ("class",))})
 
     def implied_schema(self) -> None:
         """Nothing: the levels of class and features must be declared."""

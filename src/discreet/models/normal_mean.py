@@ -16,7 +16,7 @@ from discreet.guarantee.basis import positive
 from discreet.models.base import Progress, Simulated, Value, number, public_statistics
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.noise import NoiseLaw
-from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
+from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_sum_draws import LogDraws, curve_given_draws
 from discreet.query import Statistics
 from discreet.samplers.record_laws import ClampedNormal
@@ -104,6 +104,10 @@ class NormalMean:
     def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
         """Log-probability of a group's release as a function of the parameter."""
         return noisy_sum(query, value, laws, self._record(query.schema)).log_likelihood
+
+    def record_law(self, schema: Schema) -> OneParameter:
+        """Normal numbers of the known deviation, before clamping."""
+        return OneParameter("mean", self._record(schema))
 
     def implied_schema(self) -> None:
         """Nothing: the bounds must be declared."""

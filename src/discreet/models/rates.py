@@ -17,7 +17,7 @@ from discreet.families import SumFamily
 from discreet.models.base import Progress, Simulated, Value, prior_number, public_statistics
 from discreet.models.sums import noisy_sum, plain_sum, sum_query
 from discreet.noise import NoiseLaw
-from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
+from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_sum_draws import LogDraws, curve_given_draws
 from discreet.query import Statistics
 from discreet.samplers.record_laws import RecordLaw
@@ -103,6 +103,10 @@ class RateModel(ABC):
     def population(self, schema: Schema) -> Scalar:
         """The rate, on the log scale when groups are pooled."""
         return Scalar("rate", "log", *_log_moments(self.prior), record=self.record(self._axis(schema)))
+
+    def record_law(self, schema: Schema) -> OneParameter:
+        """Records of the rate, before clamping."""
+        return OneParameter("rate", self.record(self._axis(schema)))
 
     def implied_schema(self) -> None:
         """Nothing: the bounds must be declared."""

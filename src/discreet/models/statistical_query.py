@@ -97,6 +97,8 @@ class StatisticalQuery:
         """Log-probability of a group's release as a function of the parameter."""
         return _NoisyMean.of(query, value, laws, self._axis(query.schema))
 
+    # no record_law: an average says nothing of the law of the cells, so its draws predict no record
+
     def implied_schema(self) -> None:
         """Nothing: the bounds must be declared."""
         return

@@ -16,9 +16,11 @@ from discreet.posterior.naive_bayes import NaiveBayesPosterior, naive_bayes_from
 from discreet.posterior.naive_bayes_plug_in import NaiveBayesPlugIn, plug_in_from_tables
 from discreet.posterior.network import NetworkRecords, network_from_tables
 from discreet.posterior.pooled import Likelihood, PooledPosterior, Scalar, pooled_posterior
+from discreet.posterior.record_laws import BernoulliRecord, LevelRecord, OneParameter, RecordLaw
 from discreet.posterior.two_counts import two_count_likelihood
 
 __all__ = [
+    "BernoulliRecord",
     "BetaMixture",
     "ChainsPosterior",
     "CoefficientDraws",
@@ -30,13 +32,16 @@ __all__ = [
     "EventLogChain",
     "EventLogPosterior",
     "GroupedPosterior",
+    "LevelRecord",
     "Likelihood",
     "Link",
     "NaiveBayesPlugIn",
     "NaiveBayesPosterior",
     "NetworkRecords",
+    "OneParameter",
     "PooledPosterior",
     "Posterior",
+    "RecordLaw",
     "Scalar",
     "beta_from_count",
     "beta_from_two_counts",

@@ -3,30 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.posterior.export import Axes, to_datatree
+from discreet.posterior.record_laws import RecordLaw
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, describe, tails
 from discreet.samplers.diagnostics import bulk_ess, split_rhat
 
-__all__ = ["ChainsPosterior", "RecordLaw"]
+__all__ = ["ChainsPosterior"]
 
 Array = NDArray[np.float64]
 Answers = dict[str, Any]  # a float for a number, an array for a vector or matrix
 
 LARGEST_RHAT = 1.02
 SMALLEST_ESS = 400
-
-
-class RecordLaw(Protocol):
-    """How new records follow from parameters."""
-
-    def draw(self, parameters: Mapping[str, Array], rng: np.random.Generator) -> Any:
-        """One record for each entry along the first axis of the parameters."""
 
 
 @dataclass(frozen=True, eq=False)

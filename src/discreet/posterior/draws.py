@@ -11,7 +11,7 @@ from discreet.errors import QueryError
 from discreet.posterior.beta import BetaMixture
 from discreet.posterior.curve import CurvePosterior
 from discreet.posterior.export import to_datatree
-from discreet.posterior.simplex import draw_codes
+from discreet.posterior.record_laws import RecordLaw
 from discreet.posterior.summary import Summary, as_text, describe
 
 __all__ = ["Draws"]
@@ -37,12 +37,15 @@ class Draws:
         What was drawn, in words: law and temperature.
     given
         The posterior of a single parameter given the draws, where it can be computed.
+    record
+        How the model draws new records given its parameters; without it there are no predictions.
     """
 
     values: Mapping[str, Array]
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     note: str = "draws from a tempered posterior"
     given: BetaMixture | CurvePosterior | None = None
+    record: RecordLaw | None = None
 
     def __post_init__(self) -> None:
         values = {name: np.asarray(array, dtype=float) for name, array in self.values.items()}
@@ -64,16 +67,16 @@ class Draws:
         chosen = np.random.default_rng(rng).choice(self.draws, size=n, replace=n > self.draws)
         return {name: array[chosen] for name, array in self.values.items()}
 
-    def predict(self, n: int, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
-        """Codes of n new records, each from one released draw; for one probability or one vector of probabilities."""
+    def predict(self, n: int, rng: np.random.Generator | None = None) -> Any:
+        """N new records by the model's own law, each given one of the released draws; before clamping."""
+        if self.record is None:
+            raise QueryError(
+                f"Draws.predict must have the law of a record given {sorted(self.values)}, "
+                "got draws of a model that has none"
+            )
         rng = np.random.default_rng(rng)
-        array = self._first(self.values)
-        if len(self.values) != 1 or array.ndim > 2 or array.min() < 0.0 or array.max() > 1.0:
-            raise QueryError(f"Draws.predict must have one vector of probabilities, got {sorted(self.values)}")
-        chosen = array[rng.integers(self.draws, size=n)]
-        if array.ndim == 1:
-            return (rng.random(n) < chosen).astype(np.int64)
-        return draw_codes(chosen, rng)
+        chosen = rng.integers(self.draws, size=n)
+        return self.record.draw({name: array[chosen] for name, array in self.values.items()}, rng)
 
     def summary(self) -> Summary:
         """Average over the draws and their number; no deviation and no interval."""

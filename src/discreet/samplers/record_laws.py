@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 FINE = 128.0  # deviations of at least this many units of v use the closed form: error below 1e-10
 LARGEST_DECAY = 1e4  # all mass is in the first cell long before
 SMALLEST_TAIL = 1e-290
+SMALLEST_RATE, LARGEST_RATE = 1e-300, 9e18  # of new records: beyond, times and counts leave the doubles and integers
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class ClampedPoisson:
 
     def draw(self, theta: Array, rng: np.random.Generator) -> Array:
         """One count for every rate."""
-        return np.asarray(rng.poisson(theta), dtype=float)
+        return np.asarray(rng.poisson(np.minimum(theta, LARGEST_RATE)), dtype=float)
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class ClampedExponential:
 
     def draw(self, theta: Array, rng: np.random.Generator) -> Array:
         """One waiting time for every rate."""
-        return np.asarray(rng.standard_exponential(theta.shape) / theta)
+        return np.asarray(rng.standard_exponential(theta.shape) / np.maximum(theta, SMALLEST_RATE))
 
 
 @dataclass(frozen=True)
