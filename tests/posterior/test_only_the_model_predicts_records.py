@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pairs import Pair, valid_pairs
 
 import discreet as dc
 from discreet.posterior import Draws
 from discreet.posterior.simplex import draw_codes
 from discreet.release import Release
+from pairs import Pair, valid_pairs
 
 RECORDS = 20_000
 ERRORS = 5.0  # standard errors: 6e-7 for one moment, below 1e-4 for all of them together
@@ -23,12 +23,12 @@ ERRORS = 5.0  # standard errors: 6e-7 for one moment, below 1e-4 for all of them
 Moments = tuple[np.ndarray, np.ndarray]
 
 
-def exponential(model: Any, draws: dict[str, Any], records: Any) -> Moments:  # noqa: ARG001
+def exponential(model: Any, draws: dict[str, Any], records: Any) -> Moments:
     rate = draws["rate"]
     return np.array([records.mean(), (records > 1).mean()]), np.array([(1 / rate).mean(), np.exp(-rate).mean()])
 
 
-def poisson(model: Any, draws: dict[str, Any], records: Any) -> Moments:  # noqa: ARG001
+def poisson(model: Any, draws: dict[str, Any], records: Any) -> Moments:
     rate = draws["rate"]
     due = [rate.mean(), np.exp(-rate).mean(), (1 - np.exp(-rate) * (1 + rate)).mean()]
     return np.array([records.mean(), (records == 0).mean(), (records > 1).mean()]), np.array(due)
@@ -40,12 +40,12 @@ def normal(model: Any, draws: dict[str, Any], records: Any) -> Moments:
     return np.array([records.mean(), records.std()]), np.array(due)
 
 
-def bernoulli(model: Any, draws: dict[str, Any], records: Any) -> Moments:  # noqa: ARG001
+def bernoulli(model: Any, draws: dict[str, Any], records: Any) -> Moments:
     due = [1 - draws["probability"].mean(), draws["probability"].mean()]
     return np.bincount(records, minlength=2) / records.size, np.array(due)
 
 
-def levels(model: Any, draws: dict[str, Any], records: Any) -> Moments:  # noqa: ARG001
+def levels(model: Any, draws: dict[str, Any], records: Any) -> Moments:
     return np.bincount(records, minlength=3) / records.size, draws["probabilities"].mean(axis=0)
 
 
@@ -59,7 +59,7 @@ def classes(model: Any, draws: dict[str, Any], records: Any) -> Moments:
     return np.concatenate(found), np.concatenate(due)
 
 
-def network(model: Any, draws: dict[str, Any], records: Any) -> Moments:  # noqa: ARG001
+def network(model: Any, draws: dict[str, Any], records: Any) -> Moments:
     joint = np.einsum("dw,dws->ws", draws["ward"], draws["stage"]) / len(draws["ward"])
     return (np.arange(joint.size) == (records["ward"] * 2 + records["stage"])[:, None]).mean(0), joint.ravel()
 
