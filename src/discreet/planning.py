@@ -3,6 +3,7 @@
 Everything is simulated from the prior and the schema, which are public: no data, no ledger, nothing spent.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.accounting.gibbs_law import GibbsLaw
 from discreet.errors import QueryError
 from discreet.guarantee import Budget, Guarantee
-from discreet.losses import Loss
+from discreet.losses import Loss, Query
 from discreet.mechanisms import (
     ConcentratedSample,
     DiffusedSample,
@@ -170,13 +171,15 @@ def compare(
     _check_schema("compare", schema)
     made: list[tuple[Mechanism, Plan, Runs]] = []
     refused: dict[str, str] = {}
-    fitting = _within(budget, isinstance(model.query(schema), Loss)) if mechanisms is None else mechanisms
+    fitting = _within(budget, model.query(schema)) if mechanisms is None else mechanisms
     for mechanism in dict.fromkeys((*fitting, *also)):
         check_types("compare", model, mechanism)
         try:
             spent = mechanism.guarantee(query_of(model, mechanism, schema)).epsilon(budget.delta or 0.0)
             if spent > budget.epsilon * (1 + 1e-9):
-                refused[spelled(mechanism)] = f"would spend epsilon = {spent:.4g} of {budget.epsilon:g}"
+                pure = spent < math.inf or budget.delta is not None
+                told = f"would spend epsilon = {spent:.4g} of {budget.epsilon:g}"
+                refused[spelled(mechanism)] = told if pure else "has a delta, and the budget has none"
                 continue
         except QueryError as problem:
             refused[spelled(mechanism)] = str(problem)
@@ -188,14 +191,14 @@ def compare(
     return Comparison(_ranked(made), refused)
 
 
-def _within(budget: Budget, loss: bool) -> list[Mechanism]:
-    if loss and budget.delta:
+def _within(budget: Budget, query: Query) -> list[Mechanism]:
+    if isinstance(query, Loss) and (query.kind == "quadratic" or budget.delta is None):
+        return [GibbsPosterior(budget.epsilon, budget.delta, sampler="exact")]
+    if isinstance(query, Loss):
         return [
             GibbsPosterior(budget.epsilon, budget.delta),
             GibbsPosterior(budget.epsilon, budget.delta, steps="short"),
         ]
-    if loss:
-        return [GibbsPosterior(budget.epsilon, sampler="exact")]
     laplace = NoisyStatistics(epsilon=budget.epsilon)
     if not budget.delta:
         return [laplace]

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.families import Dirichlet, HiddenMarkov
+from discreet.errors import QueryError
+from discreet.families import HiddenMarkov
 from discreet.losses import Loss
-from discreet.mechanisms import GibbsPosterior, Mechanism, NoisyStatistics
-from discreet.models import GivenDraws, Model
+from discreet.mechanisms import GibbsPosterior, Mechanism
+from discreet.models import Model
 from discreet.pipeline import query_of, simulate
 from discreet.schema import Schema
 
@@ -41,7 +42,6 @@ def simulated_runs(model: Model, mechanism: Mechanism, schema: Schema, runs: int
     if isinstance(query.family, HiddenMarkov):
         runs = min(runs, max(FEWEST_RUNS, MOST_HIDDEN_CELLS // query.cells))
     n = query.largest_total if query.total is not None else None
-    has_intervals = _has_intervals(model, mechanism, schema)
     errors: dict[str, list[float]] = {}
     widths: dict[str, list[float]] = {}
     truths: dict[str, list[Array]] = {}
@@ -52,12 +52,12 @@ def simulated_runs(model: Model, mechanism: Mechanism, schema: Schema, runs: int
         if isinstance(query.family, HiddenMarkov):
             del truth["state"]  # the names of hidden states have no average
         means = _by_name(posterior.mean(), truth, query.groups)  # of draws, the average of what was drawn
-        bounds = _by_name(posterior.interval(0.9), truth, query.groups) if has_intervals else {}
+        bounds = _intervals(posterior, truth, query.groups)
         inside = []
         for name, value in truth.items():
             truths.setdefault(name, []).append(value)
             errors.setdefault(name, []).append(float(np.mean((means[name] - value) ** 2)))
-            if has_intervals:
+            if bounds:
                 lower, upper = np.moveaxis(bounds[name], 1, 0) if query.groups else bounds[name]
                 widths.setdefault(name, []).append(float(np.mean(upper - lower)))
                 inside.append(np.mean((lower <= value) & (value <= upper)))
@@ -76,14 +76,13 @@ def _by_name(answer: Any, truth: dict[str, Array], groups: tuple[str, ...]) -> d
     return {name: np.asarray(named[name], dtype=float) for name in truth}
 
 
-def _has_intervals(model: Model, mechanism: Mechanism, schema: Schema) -> bool:
-    """Noisy statistics always lead to intervals; draws only where their law given the parameter is known."""
-    if isinstance(mechanism, NoisyStatistics):
-        return True
-    family = model.query(schema).family
-    if isinstance(family, Dirichlet):
-        return family.coordinate is not None and model.query(schema).total is not None
-    return family is not None and isinstance(model, GivenDraws)
+def _intervals(posterior: Any, truth: dict[str, Array], groups: tuple[str, ...]) -> dict[str, Array]:
+    """90% intervals by name; none where a posterior gives none, which its kind decides and no number in it."""
+    try:
+        bounds = posterior.interval(0.9)
+    except QueryError:
+        return {}
+    return _by_name(bounds, truth, groups)
 
 
 def _arrays(values: dict[str, list[float]]) -> dict[str, Array]:

@@ -6,9 +6,10 @@ import typer
 
 from discreet.cli import terminal
 from discreet.cli.plan import sized
+from discreet.errors import QueryError
 
 if TYPE_CHECKING:
-    from discreet.planning import Candidate
+    from discreet.planning import Candidate, Comparison
 
 __all__ = ["compare"]
 
@@ -16,8 +17,8 @@ __all__ = ["compare"]
 def compare(
     study: terminal.StudyFile,
     epsilon: Annotated[float, typer.Option(help="Epsilon of the budget of one release.")],
-    delta: Annotated[float, typer.Option(help="Delta of the budget of one release.")] = 0.0,
-    n: Annotated[int | None, typer.Option(help="Number of units, where the study leaves it to be counted.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Its delta; without one only pure guarantees fit.")] = None,
+    n: Annotated[int | None, typer.Option(help="Number of units to compare for, instead of the study's.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="Simulated data sets per mechanism.")] = 200,
     only: Annotated[
         str | None, typer.Option(metavar="NAME", help="Compare for the model of this release only.")
@@ -27,7 +28,8 @@ def compare(
     """Rank mechanisms for every model of a study.
 
     Tables are simulated from the prior; no data is read and nothing is spent. The mechanisms are those that the budget
-    alone determines, and the one the study asks for, if it stays within the budget.
+    alone determines, and the one the study asks for, if it stays within the budget. Without a delta only pure
+    guarantees do.
 
     \b
     Example:
@@ -43,21 +45,31 @@ def compare(
     requests = loaded.only(only)
     schema, budget = sized(loaded.schema, n), Budget(epsilon, delta)
     cells = sum(request.model.query(schema).cells for request in requests)
-    found = [
-        (request, planning.compare(request.model, budget, schema=schema, also=(request.mechanism,), runs=runs))
-        for request in terminal.progress(requests, "comparing", steps=3 * runs * cells)
-    ]
+    found: dict[str, Comparison] = {}
+    refused: dict[str, QueryError] = {}
+    for request in terminal.progress(requests, "comparing", steps=3 * runs * cells):
+        try:
+            also = (request.mechanism,)
+            found[request.name] = planning.compare(request.model, budget, schema=schema, also=also, runs=runs)
+        except QueryError as problem:  # nothing fits this model: that is no reason to be silent about the others
+            refused[request.name] = problem
+    if not found:
+        raise next(iter(refused.values()))
     if as_json:
-        terminal.emit({"study": str(study), "releases": [{"name": r.name, **made.to_json()} for r, made in found]})
+        ranked = [{"name": name, **made.to_json()} for name, made in found.items()]
+        nothing = [{"name": name, "candidates": [], "refused": str(reason)} for name, reason in refused.items()]
+        terminal.emit({"study": str(study), "releases": [*ranked, *nothing]})
         return
     screen = terminal.console()
-    for request, made in found:
-        screen.print(request.name, style="bold")
+    for name, made in found.items():
+        screen.print(name, style="bold")
         table = terminal.table(["", "mechanism"], ["90% width", "covers", "rms error", ""])
         for rank, one in enumerate(made.candidates, start=1):
             table.add_row(str(rank), spelled(one.mechanism), *_figures(one, rank))
         screen.print(table)
-        terminal.facts(screen, "", [("refused", f"{name}: {reason}") for name, reason in made.refused.items()])
+        terminal.facts(screen, "", [("refused", f"{other}: {why}") for other, why in made.refused.items()])
+    for name, reason in refused.items():
+        terminal.facts(screen, name, [("refused", str(reason))])
 
 
 def _figures(one: "Candidate", rank: int) -> list[str]:

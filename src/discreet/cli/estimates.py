@@ -53,7 +53,7 @@ def labels(query: "Query") -> list[str]:
     from discreet.query import Counts
 
     tables = [table for table in query.statistics if isinstance(table, Counts)]
-    if query.by is not None or len(tables) < len(query.statistics):
+    if not tables or query.by is not None or len(tables) < len(query.statistics):  # a loss has no tables
         return []
     if isinstance(query.family, Dirichlet):
         (column,), (levels,) = tables[0].columns, tables[0].levels

@@ -20,7 +20,7 @@ __all__ = ["plan", "sized"]
 
 def plan(
     study: terminal.StudyFile,
-    n: Annotated[int | None, typer.Option(help="Number of units, where the study leaves it to be counted.")] = None,
+    n: Annotated[int | None, typer.Option(help="Number of units to plan for, instead of the study's.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="Simulated data sets per release.")] = 200,
     only: Annotated[str | None, typer.Option(metavar="NAME", help="Plan only this release.")] = None,
     target_epsilon: Annotated[
@@ -81,7 +81,7 @@ def _targets(requests: "Sequence[Request]", epsilon: float | None, delta: float 
 def sized(schema: "Schema", n: int | None) -> "Schema":
     """The schema with its public size; a plan never counts rows to find it."""
     if n is not None:
-        return schema.with_n(n) if schema.relation == "replace-one" else replace(schema, n_max=n)
+        return replace(schema, n=n) if schema.relation == "replace-one" else replace(schema, n_max=n)
     if schema.relation == "replace-one" and schema.n is None:
         raise SchemaError(
             "Schema.n must be declared in the study or given as --n to plan without reading rows, got None"
