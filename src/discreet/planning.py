@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.gibbs_law import GibbsLaw
-from discreet.errors import QueryError
+from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Budget, Guarantee
 from discreet.losses import Loss, Query
 from discreet.mechanisms import (
@@ -181,7 +181,7 @@ def compare(
                 told = f"would spend epsilon = {spent:.4g} of {budget.epsilon:g}"
                 refused[spelled(mechanism)] = told if pure else "has a delta, and the budget has none"
                 continue
-        except QueryError as problem:
+        except (GuaranteeError, QueryError) as problem:
             refused[spelled(mechanism)] = str(problem)
             continue
         found = simulated_runs(model, mechanism, schema, runs)

@@ -6,7 +6,7 @@ import typer
 
 from discreet.cli import terminal
 from discreet.cli.plan import sized
-from discreet.errors import QueryError
+from discreet.errors import DiscreetError, GuaranteeError, QueryError
 
 if TYPE_CHECKING:
     from discreet.planning import Candidate, Comparison
@@ -46,12 +46,15 @@ def compare(
     schema, budget = sized(loaded.schema, n), Budget(epsilon, delta)
     cells = sum(request.model.query(schema).cells for request in requests)
     found: dict[str, Comparison] = {}
-    refused: dict[str, QueryError] = {}
+    refused: dict[str, DiscreetError] = {}
     for request in terminal.progress(requests, "comparing", steps=3 * runs * cells):
         try:
             also = (request.mechanism,)
             found[request.name] = planning.compare(request.model, budget, schema=schema, also=also, runs=runs)
-        except QueryError as problem:  # nothing fits this model: that is no reason to be silent about the others
+        except (
+            GuaranteeError,
+            QueryError,
+        ) as problem:  # nothing fits this model: that is no reason to be silent about the others
             refused[request.name] = problem
     if not found:
         raise next(iter(refused.values()))
