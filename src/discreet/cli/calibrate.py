@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Find the parameter of a mechanism for a guarantee; no data is read.")
+app = typer.Typer(rich_markup_mode=None)
 
 Epsilon = Annotated[float, typer.Option(help="Requested epsilon.", show_default=False)]
 MaybeEpsilon = Annotated[float | None, typer.Option(help="Requested epsilon.")]

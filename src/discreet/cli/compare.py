@@ -38,7 +38,6 @@ def compare(
     """  # noqa: D301
     from discreet import planning
     from discreet.guarantee import Budget
-    from discreet.recipe import spelled
     from discreet.study import Study
 
     loaded = Study.load(study)
@@ -68,19 +67,25 @@ def compare(
         screen.print(name, style="bold")
         table = terminal.table(["", "mechanism"], ["90% width", "covers", "rms error", ""])
         for rank, one in enumerate(made.candidates, start=1):
-            table.add_row(str(rank), spelled(one.mechanism), *_figures(one, rank))
+            for line in _lines(one, rank):
+                table.add_row(*line)
         screen.print(table)
         terminal.facts(screen, "", [("refused", f"{other}: {why}") for other, why in made.refused.items()])
     for name, reason in refused.items():
         terminal.facts(screen, name, [("refused", str(reason))])
 
 
-def _figures(one: "Candidate", rank: int) -> list[str]:
-    width = "none" if one.plan.width is None else _numbers(one.plan.width)
+def _lines(one: "Candidate", rank: int) -> list[tuple[str, ...]]:
+    """The lines of one mechanism: a line for every parameter, the first of them with what is said once."""
+    from discreet.recipe import spelled
+
     covers = "-" if one.plan.coverage is None else f"{one.plan.coverage:.1%}"
     says = [word for word, holds in (("tie", one.tie and rank > 1), ("drowned by noise", one.drowned)) if holds]
-    return [width, covers, _numbers(one.plan.error), ", ".join(says)]
+    widths = ["none"] * len(one.plan.error) if one.plan.width is None else _numbers(one.plan.width)
+    (width, error), *rest = zip(widths, _numbers(one.plan.error), strict=True)
+    first = (str(rank), spelled(one.mechanism), width, covers, error, ", ".join(says))
+    return [first, *(("", "", width, "", error, "") for width, error in rest)]
 
 
-def _numbers(values: dict[str, float]) -> str:
-    return "\n".join(f"{value:.4g}" if len(values) == 1 else f"{name} {value:.4g}" for name, value in values.items())
+def _numbers(values: dict[str, float]) -> list[str]:
+    return [f"{value:.4g}" if len(values) == 1 else f"{name} {value:.4g}" for name, value in values.items()]

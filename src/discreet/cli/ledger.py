@@ -118,6 +118,7 @@ def verify(
 
     \b
     Example:
+      discreet ledger verify study.ledger
       discreet ledger verify study.ledger --head 3f5a…
     """  # noqa: D301
     from discreet.ledger import Ledger

@@ -38,7 +38,7 @@ def plan(
     Example:
       discreet plan study.toml
       discreet plan study.toml --only smoking --n 5000 --json
-      discreet plan study.toml --n 5000 --target-epsilon 1 --target-delta 1e-6
+      discreet plan draws.toml --n 5000 --target-epsilon 1 --target-delta 1e-6
     """  # noqa: D301
     from discreet import planning
     from discreet.study import Study

@@ -33,7 +33,7 @@ def posterior(
     Example:
       discreet posterior smoking.release.json
       discreet posterior smoking.release.json --prior 2,5 --level 0.95 --json
-      discreet posterior wards.release.json --pooling partial
+      discreet posterior smoking-by-ward.release.json --pooling partial
     """  # noqa: D301
     from discreet.mechanisms import NoisyStatistics
     from discreet.posterior import EventLogPosterior

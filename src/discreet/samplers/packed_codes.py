@@ -16,6 +16,7 @@ __all__ = ["Packing", "packing_of", "unpacked"]
 
 MOST_COMBINATIONS = 768
 MOST_COORDINATES = 4096  # more would take longer to add up than the rows
+POSITIONS = 2**16  # that a packed code tells apart, those of the numbers among them
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,9 @@ def packing_of(starts: tuple[int, ...], size: int) -> Packing:
             packs.append([j])
         else:
             fullest.append(j)
-    few = sum(prod(levels[i] for i in pack) for pack in packs) <= MOST_COORDINATES
-    return Packing(tuple(map(tuple, packs)) if few else _alone(starts), starts, levels, starts[0] if starts else size)
+    single, coordinates = starts[0] if starts else size, sum(prod(levels[i] for i in pack) for pack in packs)
+    few = coordinates <= min(MOST_COORDINATES, POSITIONS - single)
+    return Packing(tuple(map(tuple, packs)) if few else _alone(starts), starts, levels, single)
 
 
 def unpacked(starts: tuple[int, ...], size: int) -> Packing:
