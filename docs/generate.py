@@ -17,7 +17,7 @@ DOCS = Path(__file__).parent
 PROOFS = DOCS.parent / "src" / "discreet" / "mechanisms"
 COMMANDS = ["demo", "init", "plan", "compare", "release", "posterior", "ledger create", "ledger show", "ledger verify"]
 COMMANDS += [f"calibrate {name}" for name in ("noisy-statistics", "posterior-sample", "direct", "diffused")]
-COMMANDS += [f"calibrate {name}" for name in ("concentrated", "gibbs-posterior")]
+COMMANDS += [f"calibrate {name}" for name in ("concentrated", "gibbs-posterior", "private-gibbs")]
 
 
 def members(thing: type) -> list[tuple[str, str]]:
