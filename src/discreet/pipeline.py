@@ -2,11 +2,12 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
-from discreet.errors import QueryError, ReleaseError
+from discreet.errors import DiscreetError, QueryError, ReleaseError
 from discreet.ledger import Ledger
 from discreet.losses import Loss, Query
 from discreet.mechanisms import MECHANISMS, GibbsPosterior, Mechanism
@@ -18,6 +19,12 @@ from discreet.sizes import ShareSizes
 from discreet.sources import CodedRows, Dataset
 
 __all__ = ["check_types", "query_of", "release", "simulate"]
+
+T = TypeVar("T")
+
+FAILED = "the release could not be computed: it stays charged, and the same request may be made again"
+INTERRUPTED = "interrupted: the request stays charged, and the same request again resumes it and costs nothing"
+NOT_SIMULATED = "the simulation could not be computed on this dataset"
 
 
 def release(
@@ -44,8 +51,12 @@ def release(
     entry = ledger.reserve(guarantee, recipe)  # durable before any row is read; may refuse
     if entry.release is not None:
         return Release.from_json(entry.release)
-    value = _apply(mechanism, query, dataset, progress)  # the only line that touches rows
-    return Release.from_json(ledger.settle(entry, Release(recipe, guarantee, value, entry.id).to_json()))
+
+    def answer() -> dict[str, Any]:
+        value = _apply(mechanism, query, dataset, progress)  # the only line that touches rows
+        return ledger.settle(entry, Release(recipe, guarantee, value, entry.id).to_json())
+
+    return Release.from_json(_bare(answer, FAILED, INTERRUPTED))
 
 
 def check_types(verb: str, model: Any, mechanism: Any) -> None:
@@ -67,7 +78,7 @@ def query_of(model: Model, mechanism: Mechanism, schema: Schema) -> Query:
 def _apply(
     mechanism: Mechanism, query: Query, dataset: Dataset, progress: Callable[[int], None] | None
 ) -> dict[str, Any]:
-    """Apply the mechanism; whatever goes wrong becomes one sentence, with nothing attached that has seen a row."""
+    """Apply the mechanism; whatever goes wrong becomes one sentence."""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a warning that depends on a row would be seen
@@ -77,7 +88,26 @@ def _apply(
             return mechanism.apply(SystemNoise(), query, dataset)
     except Exception:  # noqa: S110  # its text and its frames may hold private values
         pass
-    raise ReleaseError("the release could not be computed: it stays charged, and the same request may be made again")
+    raise ReleaseError(FAILED)
+
+
+def _bare(work: Callable[[], T], failed: str, interrupted: str) -> T:
+    """What `work` gives. Whatever stops it is raised anew: its frames may hold rows, or an answer that was not settled.
+
+    The new exception is raised after the old one is gone: inside the handler, it would hold it as its context.
+    """
+    raised: BaseException
+    try:
+        return work()
+    except DiscreetError as problem:
+        raised = type(problem)(str(problem))
+    except KeyboardInterrupt:
+        raised = KeyboardInterrupt(interrupted)
+    except SystemExit as problem:  # what a server's own handler of signals raises
+        raised = SystemExit(problem.code if isinstance(problem.code, int) else 1)
+    except BaseException:  # memory, panics of compiled libraries
+        raised = ReleaseError(failed)
+    raise raised
 
 
 def simulate(
@@ -115,7 +145,8 @@ def simulate(
     for done in range(runs):
         truth, table = (None, dataset) if dataset is not None else _draw(model, query, n, rng)
         assert table is not None
-        value = mechanism.apply(noise, query, table)
+        work = partial(mechanism.apply, noise, query, table)
+        value = work() if dataset is None else _bare(work, NOT_SIMULATED, "interrupted: nothing was charged")
         releases.append(Release(recipe, guarantee, value, "", private=False, truth=truth))
         if progress is not None:
             progress(done + 1)

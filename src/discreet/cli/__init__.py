@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import typer
 from typer.main import get_command
 
-from discreet.cli import calibrate, compare, demo, init, ledger, plan, posterior, release, streams, terminal
+from discreet.cli import calibrate, compare, demo, init, interrupts, ledger, plan, posterior, release, streams, terminal
 
 __all__ = ["app", "main"]
 
@@ -48,9 +48,12 @@ def discreet(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, 1 for a refusal, 2 for a command that was not understood."""
+    """Run a command and return its exit code.
+
+    0; 1 for a refusal; 2 for a command that was not understood; 128 and the number of the signal that stopped it.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    with streams.guarded():
+    with streams.guarded(), interrupts.unwinding() as signals:
         try:
             code = _run(given)
             sys.stdout.flush()
@@ -58,16 +61,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = dead.code
             if not dead.quiet:
                 sys.stderr.write(f"error: {dead}\n")
-    return code
+    return 128 + signals[0] if signals and code == terminal.INTERRUPTED else code
 
 
 def _run(given: list[str]) -> int:
+    command = get_command(app)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), command.make_context("discreet", list(given)) as context:
             warnings.simplefilter("ignore")  # whether a computation warns may depend on a row
-            code = get_command(app).main(given, prog_name="discreet", standalone_mode=False)
-        return code if isinstance(code, int) else 0
+            command.invoke(context)
+    except typer.Exit as asked:  # help was shown
+        return asked.exit_code
     except (streams.DeadOutput, SystemExit):
         raise
     except BaseException as problem:  # also panics of compiled libraries, which are no Exception
         return terminal.report(problem, as_json="--json" in given)
+    return 0

@@ -36,6 +36,7 @@ __all__ = [
 PACKAGE = Path(__file__).parents[1]
 INDENT = 14
 STEPS_OF_A_SECOND = 200
+INTERRUPTED = 130
 
 T = TypeVar("T")
 
@@ -189,7 +190,7 @@ def report(problem: BaseException, *, as_json: bool) -> int:
         kind, code = "UsageError", 2
         text = problem.format_message()  # type: ignore[attr-defined]
     elif isinstance(problem, KeyboardInterrupt):
-        text, code = "interrupted", 130
+        text, code = str(problem) or "interrupted", INTERRUPTED
     else:
         text = f"unexpected {kind} at {_place(problem)}; its message is withheld because it may quote private values"
     line = visible(" ".join(text.split()))

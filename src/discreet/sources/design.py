@@ -1,15 +1,12 @@
 """Private rows as the kernels of convex losses read them: numbers and codes in chunks, never expanded to one-hot.
 
 Arrays are (chunks, columns, rows of a chunk); rows that fill up the last chunk, and rows that a bad cell excludes, have
-weight 0. A table whose public size is above `LARGEST_IN_MEMORY` lies in files of a private directory, which goes away
-with the context, and is paged in as it is needed.
+weight 0. A table above `LARGEST_IN_MEMORY` lies in files without a name and is paged in as it is needed.
 """
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +16,7 @@ from discreet.columns import Binary, Categorical
 from discreet.errors import ReleaseError
 from discreet.features import Features
 from discreet.losses import CHUNK, Loss, Target
+from discreet.sources.spill import mapped_zeros
 
 __all__ = ["NO_NUMBER", "Design", "collected", "scaled"]
 
@@ -45,23 +43,20 @@ def collected(query: Loss, n: int, pieces: Iterable[Columns]) -> Iterator[Design
     """The design of n rows that come in pieces of coded columns: level codes (-1: bad), grid steps (NO_NUMBER: bad)."""
     features = query.features
     p, c, chunks = len(features.numbers), len(features.categories), max(-(-n // CHUNK), 1)
-    with ExitStack() as stack:
-        folder = None
-        if chunks * CHUNK * 8 * (p + c / 4 + 2) > LARGEST_IN_MEMORY:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))
-        design = Design(
-            numbers=_zeros(folder, "numbers", (chunks, p, CHUNK), np.float64),
-            codes=_zeros(folder, "codes", (chunks, c, CHUNK), np.uint16),
-            targets=_zeros(folder, "targets", (chunks, CHUNK), np.float64),
-            weights=_zeros(folder, "weights", (chunks, CHUNK), np.float64),
-            shrink=_zeros(folder, "shrink", (chunks if features.shrinks else 0, CHUNK), np.float64),
-        )
-        at = 0
-        for piece in pieces:
-            if at + len(next(iter(piece.values()))) > n:  # the source has grown since its units were counted
-                raise ReleaseError("the source must not change while it is read")
-            at = _write(query, design, at, piece)
-        yield design
+    in_files = chunks * CHUNK * 8 * (p + c / 4 + 2) > LARGEST_IN_MEMORY
+    design = Design(
+        numbers=_zeros(in_files, (chunks, p, CHUNK), np.float64),
+        codes=_zeros(in_files, (chunks, c, CHUNK), np.uint16),
+        targets=_zeros(in_files, (chunks, CHUNK), np.float64),
+        weights=_zeros(in_files, (chunks, CHUNK), np.float64),
+        shrink=_zeros(in_files, (chunks if features.shrinks else 0, CHUNK), np.float64),
+    )
+    at = 0
+    for piece in pieces:
+        if at + len(next(iter(piece.values()))) > n:  # the source has grown since its units were counted
+            raise ReleaseError("the source must not change while it is read")
+        at = _write(query, design, at, piece)
+    yield design
 
 
 def _write(query: Loss, design: Design, start: int, rows: Columns) -> int:
@@ -123,7 +118,5 @@ def _targets(query: Loss, target: Target, rows: NDArray[np.int64]) -> tuple[Arra
     return np.asarray(centred / target.axis.reach), good
 
 
-def _zeros(folder: Path | None, name: str, shape: tuple[int, ...], kind: Any) -> Any:
-    if folder is None or 0 in shape:
-        return np.zeros(shape, dtype=kind)
-    return np.memmap(folder / name, dtype=kind, mode="w+", shape=shape)
+def _zeros(in_files: bool, shape: tuple[int, ...], kind: Any) -> Any:
+    return mapped_zeros(shape, kind) if in_files and 0 not in shape else np.zeros(shape, dtype=kind)

@@ -1,11 +1,10 @@
 """The embedded engine: DuckDB in a private, hardened, in-memory connection.
 
 The connection reads the files of its source and nothing else, loads no extension, has its configuration locked, and
-spills only to a private directory that is removed with it. DuckDB's own messages quote private rows: every failure
-becomes one constant sentence, with no other exception attached.
+spills only to a private folder that is gone when this process is. DuckDB's own messages quote private rows: every
+failure becomes one constant sentence, with no other exception attached.
 """
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from discreet.sources.dataset import IntegerArray
 from discreet.sources.design import NO_NUMBER, Design, collected
 from discreet.sources.persons import number_of_persons
 from discreet.sources.plain import coded_batch, is_plain
+from discreet.sources.spill import engine_folder
 from discreet.sources.sql import Grouping, coded, groupings, marginal, rows_in_order
 from discreet.sources.sums import most_rows
 
@@ -37,6 +37,9 @@ MEMORY_LIMIT = "600MB"
 
 # Rewrites "the first k rows of each person" into an aggregate that cannot spill; not every version has it.
 GREEDY_OPTIMIZER = "top_n_window_elimination"
+
+# All that DuckDB leaves of a KeyboardInterrupt.
+INTERRUPTED = "Query interrupted"
 
 BATCH = 2**17  # rows handed over at a time
 
@@ -131,8 +134,10 @@ class DuckDB:
             try:
                 with connect(origin.files, self.threads) as connection:
                     return answer(connection, partial(origin.attach, connection, ROWS))
-            except Exception:  # noqa: S112  # its text may quote rows: nothing of it may be kept or attached
-                continue
+            except Exception as problem:  # its text may quote rows: nothing of it may be kept or attached
+                interrupted = type(problem) is RuntimeError and str(problem) == INTERRUPTED
+            if interrupted:
+                raise KeyboardInterrupt
         raise ReleaseError("the source could not be read: no statistic was computed")
 
 
@@ -142,7 +147,7 @@ def connect(files: Sequence[str] = (), threads: int | None = None) -> Iterator[A
     import duckdb
     from sqlglot import exp
 
-    with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+    with engine_folder() as folder:
         settings: dict[str, Any] = {
             "allowed_paths": [*files],
             "autoinstall_known_extensions": False,

@@ -1,0 +1,71 @@
+"""A command that is asked to stop: one line that says what was paid, the code of the signal, nothing else changed."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from discreet.cli import interrupts, main
+from discreet.ledger import Ledger
+from discreet.mechanisms import NoisyStatistics
+
+SENTENCE = "error: interrupted: the request stays charged, and the same request again resumes it and costs nothing\n"
+
+
+def stopped(number: int) -> Callable[..., None]:
+    """An application of the mechanism during which a signal comes."""
+
+    def apply(*_: object) -> None:
+        os.kill(os.getpid(), number)
+        threading.Event().wait(10)  # the handler runs within it
+
+    return apply
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_signal_says_what_was_paid_and_the_next_run_resumes(
+    run: Callable, study: Callable, monkeypatch: pytest.MonkeyPatch, number: int, as_json: bool
+) -> None:
+    study()
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    command = ["release", "study.toml", "--only", "smoking", *(["--json"] if as_json else [])]
+    with monkeypatch.context() as patched:
+        patched.setattr(NoisyStatistics, "apply", stopped(number))
+        ran = run(*command)
+    assert (ran.code, ran.err) == (128 + number, SENTENCE)
+    assert ran.document["error"]["type"] == "KeyboardInterrupt" if as_json else ran.out == ""
+    assert str(Ledger.open("study.ledger").spent()) == "0.5"
+    assert {each: signal.getsignal(each) for each in before} == before
+    again = run("release", "study.toml", "--only", "smoking")
+    assert again.code == 0
+    assert "paid by a run that stopped" in again.out
+    assert str(Ledger.open("study.ledger").spent()) == "0.5"
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        with interrupts.unwinding() as came:
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert came == []
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_second_signal_does_not_unwind_once_more() -> None:
+    with interrupts.unwinding():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        assert {signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)} == {signal.SIG_DFL}
+
+
+def test_a_command_in_another_thread_leaves_signals_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    codes: list[int] = []
+    thread = threading.Thread(target=lambda: codes.append(main(["--version"])))
+    thread.start()
+    thread.join()
+    assert codes == [0]
