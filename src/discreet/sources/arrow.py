@@ -10,7 +10,7 @@ from discreet.sources.columns import wrong_type
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowRows", "scannable", "scannable_type", "storage_of"]
+__all__ = ["ArrowRows", "is_bytes", "scannable", "scannable_type", "storage_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +34,18 @@ class ArrowRows:
 
 
 def scannable_type(name: str, kind: "pa.DataType") -> "pa.DataType":
-    """The Arrow type in which column `name` of type `kind` is scanned; nested, binary and time types are refused."""
+    """The Arrow type in which column `name` of type `kind` is scanned; nested and time types are refused.
+
+    One cell of bytes among texts makes writers declare all of them bytes: they are read as the texts they are.
+    """
     import pyarrow as pa
 
     is_ = pa.types
     if is_.is_dictionary(kind):
         return scannable_type(name, kind.value_type)
     if is_.is_string(kind) or is_.is_large_string(kind) or is_.is_string_view(kind) or is_.is_null(kind):
+        return pa.large_string()
+    if is_bytes(kind):
         return pa.large_string()
     if is_.is_decimal(kind):
         return kind if is_.is_decimal128(kind) else pa.large_string()
@@ -49,6 +54,13 @@ def scannable_type(name: str, kind: "pa.DataType") -> "pa.DataType":
     if is_.is_floating(kind):
         return pa.float32() if is_.is_float16(kind) else kind
     raise wrong_type(name, str(kind))
+
+
+def is_bytes(kind: "pa.DataType") -> bool:
+    """Whether cells of this type are bytes of any length."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind))
 
 
 def storage_of(kind: "pa.DataType") -> Storage:
@@ -71,9 +83,13 @@ def scannable(name: str, rows: Any) -> Any:
     kind = scannable_type(name, rows.type)
     if pa.types.is_dictionary(rows.type):
         return scannable(name, rows.cast(rows.type.value_type))
-    if storage_of(rows.type) == "text" and not _is_unicode(rows):
-        cells = rows.cast(pa.large_binary()).to_pylist()
-        rows = pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in cells], kind)
+    if storage_of(rows.type) == "text":
+        octets = rows.cast(pa.large_binary())
+        try:
+            rows = octets.cast(kind)
+        except pa.ArrowInvalid:  # not all are UTF-8
+            cells = octets.to_pylist()
+            rows = pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in cells], kind)
     return _short(rows.cast(kind)) if storage_of(kind) == "text" else rows.cast(kind)
 
 
@@ -89,13 +105,3 @@ def _short(rows: Any) -> Any:
         if longest <= LONGEST_TEXT
         else pc.if_else(pc.greater(length, LONGEST_TEXT), pa.scalar(None, rows.type), rows)
     )
-
-
-def _is_unicode(rows: Any) -> bool:
-    import pyarrow as pa
-
-    try:
-        rows.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True

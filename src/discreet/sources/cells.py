@@ -3,8 +3,11 @@
 | cell | text |
 |---|---|
 | text | itself; one of more than 2^20 bytes is no level, no number and no identifier |
-| integer, decimal, boolean | itself, as the engine prints it |
-| float | the shortest text of the double; whole values print as integers do; NaN is missing |
+| boolean | itself, as the engine prints it |
+| number | the shortest text of the nearest double; whole values print as integers do; NaN is missing |
+
+Whether whole numbers are kept as integers, decimals or doubles, and with how many digits, is up to the library that
+wrote them, and one missing cell may decide it for all the others: a number is the double next to it, in every type.
 
 A cell matches a level if their texts are equal, or else if both are the same number, read from the texts. A number that
 is summed is clipped, divided by its grid and rounded in doubles: `Bounded.steps` and `Count.steps`, bit for bit.
@@ -43,7 +46,7 @@ __all__ = [
 
 Storage = Literal["boolean", "decimal", "float", "integer", "text"]
 
-# Whole floats below 2^53 are exact integers: a column that holds them means the same as integers and as floats.
+# Whole floats below 2^53 are exact integers.
 LARGEST_WHOLE_FLOAT = 2**53
 
 LONGEST_TEXT = 2**20  # bytes
@@ -61,9 +64,9 @@ def text(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
     """The text of a cell, compared with the texts of levels."""
     from sqlglot import exp
 
-    if storage != "float":
+    if storage in ("boolean", "text"):
         return printed(raw)
-    value = cast(raw, "double")
+    value = number(raw, storage)
     small = exp.Abs(this=value) < exp.Literal.number(LARGEST_WHOLE_FLOAT)
     whole = exp.and_(value.eq(exp.Floor(this=value)), small)
     digits = printed(cast(value, "bigint"))

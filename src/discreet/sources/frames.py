@@ -1,26 +1,25 @@
 """pandas, polars and pyarrow frames as Arrow tables of the declared columns, by a total conversion.
 
 A pandas column changes its type with its content: one missing cell turns integers into floats and booleans into
-objects, one text turns numbers into objects. The other rows must not change their meaning with it, so
+objects, one text turns numbers into objects, one complex number makes all complex. The other rows must not change their
+meaning with it, so
 
 * integers are read as floats, and whole floats print as integers (identifiers of persons from 2^53 on are therefore
   better kept as texts, or as pandas' own `Int64`);
-* an object column is read cell by cell: texts, numbers and booleans by their texts, everything else as missing.
+* complex numbers are read as the floats they are, as missing where they are none;
+* a column of objects is read cell by cell (`objects`), in pandas and in polars.
 """
 
-from decimal import Decimal
-from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.schema import Bounded, Count, Schema
 from discreet.sources.arrow import ArrowRows, scannable, storage_of
-from discreet.sources.cells import LARGEST_WHOLE_FLOAT, Cell
+from discreet.sources.cells import Cell
 from discreet.sources.columns import columns_read, require_columns, wrong_type
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from discreet.sources.objects import object_texts
 
 __all__ = ["frame_rows", "is_frame"]
 
@@ -58,26 +57,35 @@ def _pyarrow(rows: Any, schema: Schema) -> dict[str, Any]:
 
 
 def _polars(rows: Any, schema: Schema) -> dict[str, Any]:
+    columns, truths = columns_read(schema), _truths(schema)
+    require_columns(columns, rows.columns)
+    return {name: _polars_series(name, rows.get_column(name), truths[name]) for name in columns}
+
+
+def _polars_series(name: str, rows: Any, truth: tuple[str, str]) -> Any:
     import polars
 
-    kinds, columns = rows.collect_schema(), columns_read(schema)
-    require_columns(columns, kinds.names())
-    for name in columns:
-        if kinds[name] == polars.Object:
-            raise wrong_type(name, "Object")
-    table = rows.lazy().select(polars.selectors.by_name(*columns)).collect().to_arrow()
-    return _pyarrow(table, schema)
+    if rows.dtype == polars.Object:
+        return object_texts(rows.to_list(), truth)
+    if str(rows.dtype) in ("Int128", "UInt128"):  # one number beyond 64 bits widens all; Arrow has no such type
+        rows = rows.cast(polars.Float64)
+    return scannable(name, rows.to_arrow())
 
 
 def _pandas(rows: Any, schema: Schema) -> dict[str, Any]:
-    columns = columns_read(schema)
+    columns, truths = columns_read(schema), _truths(schema)
     require_columns(columns, list(rows.columns))
+    return {name: _series(name, rows[name], truths[name]) for name in columns}
+
+
+def _truths(schema: Schema) -> dict[str, tuple[str, str]]:
+    """The texts of False and True among the objects of each column: numbers where numbers are due."""
     numeric = {name for name, column in schema.columns.items() if isinstance(column, Bounded | Count)}
-    return {name: _series(name, rows[name], ("0", "1") if name in numeric else ("false", "true")) for name in columns}
+    return {name: ("0", "1") if name in numeric else ("false", "true") for name in columns_read(schema)}
 
 
 def _series(name: str, rows: Any, truth: tuple[str, str]) -> Any:
-    """One pandas column; `truth` are the texts of False and True among objects: numbers where numbers are due."""
+    """One pandas column."""
     import pandas as pd
     import pyarrow as pa
 
@@ -85,56 +93,22 @@ def _series(name: str, rows: Any, truth: tuple[str, str]) -> Any:
     if isinstance(kind, pd.CategoricalDtype):
         codes = rows.cat.codes.to_numpy()
         return _series(name, pd.Series(kind.categories), truth).take(pa.array(codes, mask=codes < 0))
-    if isinstance(kind, pd.ArrowDtype):
-        return scannable(name, pa.array(rows.array))
-    if kind == np.dtype(object) or isinstance(kind, pd.StringDtype):
-        return _objects(rows, truth)
-    if isinstance(kind, np.dtype) and kind.kind in "iuf":
-        return pa.array(rows.to_numpy(dtype=np.float64, copy=True))
-    if kind.kind in "biuf" and not isinstance(
-        kind, pd.SparseDtype
-    ):  # booleans, and numbers with their own missing cell
+    if isinstance(kind, pd.ArrowDtype) or (isinstance(kind, pd.StringDtype) and kind.storage != "python"):
+        return scannable(name, rows.array.__arrow_array__())  # texts may hold any bytes
+    if isinstance(kind, pd.StringDtype):
+        return object_texts(rows.to_numpy(dtype=object, na_value=None), truth)
+    if kind == np.dtype(object):
+        return object_texts(rows.to_numpy(), truth)
+    if isinstance(kind, np.dtype) and kind.kind in "iufc":
+        return pa.array(_floats(rows.to_numpy()))
+    if kind.kind in "biuf" and not isinstance(kind, pd.SparseDtype):  # booleans, numbers with their own missing cell
         return scannable(name, pa.array(rows.array))
     raise wrong_type(name, str(kind))
 
 
-def _objects(rows: Any, truth: tuple[str, str]) -> "pa.Array":
-    """Objects as texts: fast where all are well-formed texts, else cell by cell, with the same result."""
-    import pyarrow as pa
-    from pandas.api.types import infer_dtype
-
-    if infer_dtype(rows, skipna=True) == "string":
-        try:
-            return pa.array(rows, type=pa.large_string(), from_pandas=True)
-        except (UnicodeError, pa.ArrowException):
-            pass  # a text with half a surrogate pair: read below
-    return pa.array([_text(cell, truth) for cell in rows], type=pa.large_string())
-
-
-def _text(cell: object, truth: tuple[str, str]) -> str | None:
-    """The text of one object, equal to what the engine prints for the same number; None is missing."""
-    if isinstance(cell, str):
-        return cell.encode("utf-8", "replace").decode()
-    if isinstance(cell, bool | np.bool_):
-        return truth[bool(cell)]
-    if isinstance(cell, int | np.integer):
-        return _float_text(_nearest_float(int(cell)))
-    if isinstance(cell, float | np.floating):
-        with np.errstate(over="ignore"):
-            return _float_text(float(cell))
-    if isinstance(cell, Decimal):
-        return None if not cell.is_finite() else f"{cell.normalize():f}"  # 1, 1.0 and 1.00 are one number
-    return None
-
-
-def _float_text(value: float) -> str | None:
-    if isnan(value):
-        return None
-    return str(int(value)) if abs(value) < LARGEST_WHOLE_FLOAT and value == int(value) else repr(value)
-
-
-def _nearest_float(value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
+def _floats(rows: NDArray[Any]) -> NDArray[np.float64]:
+    """Numbers as floats, in memory of their own: the frame may change; too large is infinite, and nothing warns."""
+    with np.errstate(all="ignore"):
+        if rows.dtype.kind != "c":
+            return rows.astype(np.float64, copy=True)
+        return np.where(rows.imag == 0, rows.real, np.nan).astype(np.float64)

@@ -33,7 +33,9 @@ def person(cell: Cell, relation: str) -> "exp.Expr":
     from sqlglot import exp
 
     held = exp.column(cell.column, relation, quoted=True)
-    return short(held) if cell.storage == "text" else text(held, cell.storage)
+    if cell.storage == "text":
+        return short(held)
+    return text(held, cell.storage) if cell.storage == "float" else printed(held)
 
 
 def number_of_persons(cell: Cell, relation: str) -> "exp.Select":
