@@ -12,6 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "discreet"
 ORDER = [
     "errors",
     "visible",
+    "files",
     "recipe",
     "report",
     "columns",

@@ -1,6 +1,6 @@
 """The laws of additive noise: what is added, and its log-density, which a noise-aware posterior conditions on.
 
-DiscreteLaplace   P(k) = tanh(1 / 2b) e^{-|k| / b}                   on the integers       [F-LAP, beyond §5]
+DiscreteLaplace   P(k) = tanh(1 / 2b) e^{-|k| / b}                   on the integers       [F-LAP, B-5]
 DiscreteGaussian  P(k) ∝ e^{-k² / 2 sigma²}                          on the integers       [CKS2020]
 Laplace           p(x) = e^{-|x| / b} / 2b, for releases made elsewhere with continuous noise
 """

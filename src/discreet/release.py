@@ -6,16 +6,15 @@ listed by `to_json` and nothing else: no row, no exact count, no acceptance rate
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 
+from discreet import files
 from discreet import guarantee as guarantees
 from discreet.errors import DiscreetError, QueryError, ReleaseError
 from discreet.families import Dirichlet, DirichletTables, SumFamily
@@ -47,6 +46,8 @@ from discreet.schema import Schema
 __all__ = ["Release", "load", "recipe_of"]
 
 FORMAT, VERSION = "discreet release", 1
+FIELDS = {"format", "version", "entry", "recipe", "guarantee", "value"}
+RECIPE = {"dataset", "schema", "model", "mechanism"}
 
 
 def recipe_of(model: Any, dataset_id: str, schema: Schema, mechanism: Any) -> dict[str, Any]:
@@ -209,6 +210,9 @@ class Release:
             raise ReleaseError("Release file must be a discreet release, got something else")
         if body.get("version") != VERSION:
             raise ReleaseError(f"Release.version must be {VERSION}, got {body.get('version')!r}")
+        for name, found, known in (("file", body, FIELDS), ("recipe", body.get("recipe"), RECIPE)):
+            if isinstance(found, Mapping) and not known.issuperset(found):
+                raise ReleaseError(f"Release {name} must have only the keys {sorted(known)}, got others")
         try:
             value = {str(name): _array(name, numbers) for name, numbers in body["value"].items()}
             release = cls(body["recipe"], guarantees.from_json(body["guarantee"]), value, str(body["entry"]))
@@ -232,26 +236,22 @@ class Release:
         """Write the release as JSON: complete or not at all."""
         if not self.private:
             raise ReleaseError("Release.save must be called on a private release, got a simulated one")
-        target = Path(path)
         text = json.dumps(self.to_json(), indent=2, sort_keys=True, allow_nan=False) + "\n"
         try:
-            with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False, encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(file.name).replace(target)
-        except OSError as problem:
-            raise ReleaseError(f"Release.save must be able to write {str(target)!r}: {problem.strerror}") from None
+            files.write_text(path, text)
+        except (OSError, ValueError) as problem:  # a path may hold what no file name can
+            detail = getattr(problem, "strerror", None) or "it is no name of a file"
+            raise ReleaseError(f"Release.save must be able to write {str(path)!r}: {detail}") from None
 
 
 def load(path: str | os.PathLike[str]) -> Release:
     """Read a saved release."""
     try:
-        body = json.loads(Path(path).read_text(encoding="utf-8"))
+        body = files.parse_json(files.read_text(path))
     except OSError as problem:
         raise ReleaseError(f"Release file must be readable, got {str(path)!r}: {problem.strerror}") from None
     except (ValueError, RecursionError):
-        raise ReleaseError(f"Release file must be JSON, got {str(path)!r}") from None
+        raise ReleaseError(f"Release file must be JSON with every key once, got {str(path)!r}") from None
     return Release.from_json(body)
 
 

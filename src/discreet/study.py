@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, get_type_hints
 
-from discreet import sources
+from discreet import files, sources
 from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError
 from discreet.guarantee import Guarantee
 from discreet.mechanisms import MECHANISMS, Mechanism
@@ -31,6 +31,7 @@ __all__ = ["Request", "Study", "json_schema"]
 
 REQUIRED = ("data", "ledger", "columns", "release")
 OPTIONAL = ("id", "relation", "unit", "n", "n_max", "n_prior")
+LARGEST = 2**24  # bytes of a study file
 OF_RELEASE = ("name", "model", "mechanism", "out")
 
 
@@ -153,7 +154,7 @@ def json_schema() -> dict[str, Any]:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(files.read_text(file, LARGEST))
     except OSError as problem:
         raise SchemaError(f"Study file must be readable, got {str(file)!r}: {problem.strerror}") from None
     except (ValueError, RecursionError) as problem:

@@ -1,6 +1,6 @@
 """Exact posterior of one probability when only a noisy count of the ones was released.
 
-    p(θ | y) = Σ_k w_k Beta(θ; k + a, n - k + b),   w_k ∝ C(n, k) B(k + a, n - k + b) f(y - k)        [beyond §4]
+    p(θ | y) = Σ_k w_k Beta(θ; k + a, n - k + b),   w_k ∝ C(n, k) B(k + a, n - k + b) f(y - k)        [B-4]
 
 The unseen count is summed out, so the interval is as wide as the noise makes it. Sums over k cost O(reach of the
 noise).

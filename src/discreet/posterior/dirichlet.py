@@ -1,6 +1,6 @@
 """Posteriors of a vector of probabilities: noise-aware (a sum over all unseen counts) and plug-in (a single Dirichlet).
 
-    p(θ | y) = Σ_k P(k | y) Dirichlet(θ; k + alpha),    P(k | y) ∝ P(k | N) P(N) Π_j f(y_j - k_j)         [beyond §4]
+    p(θ | y) = Σ_k P(k | y) Dirichlet(θ; k + alpha),    P(k | y) ∝ P(k | N) P(N) Π_j f(y_j - k_j)         [B-4]
 
 The sum runs over every composition k of the total N and is exact (`samplers.lattice`).
 """
