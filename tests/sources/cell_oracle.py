@@ -105,7 +105,7 @@ def coded_cells(query: Statistics, row: dict[str, str | None]) -> dict[str, int 
 
 
 def first_rows(query: Statistics, rows: list[dict[str, str | None]], dataset: str) -> list[dict[str, str | None]]:
-    """At most k rows of every person; a row's person is its cell of the identifier column, None for nobody's."""
+    """At most k rows of every person; a row's person is its cell of the identifier column, None and empty are nobody."""
     unit = query.schema.unit
     if not isinstance(unit, Person):
         return rows
@@ -113,7 +113,7 @@ def first_rows(query: Statistics, rows: list[dict[str, str | None]], dataset: st
     times: Counter[str] = Counter()  # how often a person had a row with these cells before
     for row in rows:
         who = row[unit.column]
-        if who is not None:
+        if who:
             cells = ["x" if cell is None else str(cell) for cell in coded_cells(query, row).values()]
             written = "\x1f".join([dataset, who, ",".join(cells)])
             times[written] += 1

@@ -173,8 +173,8 @@ def test_long_texts_are_left_to_the_engine(tmp_path: Path, monkeypatch: Any) -> 
     levels = dc.Categorical(["a", "b"], missing="exclude")
     dataset = dc.open(path, dc.Schema({"x": dc.Bounded(0, 1), "y": dc.Binary(), "c": levels}), id="t")
     with pytest.raises(dc.SchemaError, match="short texts"):
-        list(dataset.source.origins[0].batches(["x", "y", "c"]))
-    assert len(list(dataset.source.origins[0].batches(["x", "y"]))) == 1
+        list(dataset.source.origins[0].batches(["c0", "c1", "c2"]))
+    assert len(list(dataset.source.origins[0].batches(["c0", "c1"]))) == 1
     query = dc.LogisticRegression("y", ("x", "c")).query(dataset.schema)
     assert is_plain(query, dataset.source.cells)
     with dataset.source.design(query) as design:
@@ -189,9 +189,9 @@ def test_texts_of_one_row_group_are_held_at_a_time(tmp_path: Path) -> None:
         source = dc.open(
             tmp_path / "t.parquet", dc.Schema({"x": dc.Count(9), "c": dc.Categorical(["a", "b"])}), id="t"
         ).source
-        read = list(source.origins[0].batches(["x", "c"]))
+        read = list(source.origins[0].batches(["c0", "c1"]))
         assert [batch.num_rows for batch in read] == [50] * 20
-        assert all(pa.types.is_dictionary(batch.schema.field("c").type) for batch in read)
+        assert all(pa.types.is_dictionary(batch.schema.field("c1").type) for batch in read)
 
 
 def test_what_arrow_cannot_read_the_engine_does(monkeypatch: Any) -> None:

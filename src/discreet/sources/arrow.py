@@ -6,18 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.sources.cells import LONGEST_TEXT, Storage
 from discreet.sources.columns import wrong_type
+from discreet.sources.identifiers import identifier_texts
+from discreet.sources.relation import RAW
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+MOST_DIGITS = 38  # of DuckDB's decimals
 
 __all__ = ["ArrowRows", "is_bytes", "scannable", "scannable_type", "storage_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class ArrowRows:
-    """A table in memory, as DuckDB scans it."""
+    """A table in memory, as DuckDB scans it, and the view that hands it over."""
 
     rows: "pa.Table" = field(repr=False)
+    view: str
     files: tuple[str, ...] = ()  # DuckDB opens none
 
     def count(self) -> int:
@@ -26,7 +31,8 @@ class ArrowRows:
 
     def attach(self, connection: Any, name: str) -> None:
         """The table under `name`."""
-        connection.register(name, self.rows)
+        connection.register(RAW, self.rows)
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {self.view}")
 
     def batches(self, columns: Sequence[str]) -> "list[pa.RecordBatch]":
         """These columns, in order."""
@@ -48,7 +54,7 @@ def scannable_type(name: str, kind: "pa.DataType") -> "pa.DataType":
     if is_bytes(kind):
         return pa.large_string()
     if is_.is_decimal(kind):
-        return kind if is_.is_decimal128(kind) else pa.large_string()
+        return pa.decimal128(kind.precision, kind.scale) if kind.precision <= MOST_DIGITS else pa.large_string()
     if is_.is_boolean(kind) or is_.is_integer(kind):
         return kind
     if is_.is_floating(kind):
@@ -81,16 +87,20 @@ def scannable(name: str, rows: Any) -> Any:
     import pyarrow as pa
 
     kind = scannable_type(name, rows.type)
-    if pa.types.is_dictionary(rows.type):
-        return scannable(name, rows.cast(rows.type.value_type))
+    if pa.types.is_dictionary(rows.type):  # long texts go before they are copied to every row that has them
+        parts = rows.chunks if isinstance(rows, pa.ChunkedArray) else [rows]
+        columns = [scannable(name, part.dictionary).take(part.indices) for part in parts]
+        return pa.chunked_array(columns, kind) if isinstance(rows, pa.ChunkedArray) else columns[0]
+    if pa.types.is_decimal(rows.type) and storage_of(kind) == "text":
+        return identifier_texts(rows.to_pylist())
     if storage_of(rows.type) == "text":
-        octets = rows.cast(pa.large_binary())
+        octets = _short(rows.cast(pa.large_binary()))
         try:
-            rows = octets.cast(kind)
+            return octets.cast(kind)
         except pa.ArrowInvalid:  # not all are UTF-8
             cells = octets.to_pylist()
-            rows = pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in cells], kind)
-    return _short(rows.cast(kind)) if storage_of(kind) == "text" else rows.cast(kind)
+            return pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in cells], kind)
+    return rows.cast(kind)
 
 
 def _short(rows: Any) -> Any:

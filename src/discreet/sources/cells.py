@@ -2,7 +2,7 @@
 
 | cell | text |
 |---|---|
-| text | itself; one of more than 2^20 bytes is no level, no number and no identifier |
+| text | itself; bad if it is longer than `longest_text` |
 | boolean | itself, as the engine prints it |
 | number | the shortest text of the nearest double; whole values print as integers do; NaN is missing |
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from math import frexp, isfinite
 from typing import TYPE_CHECKING, Literal
 
-from discreet.schema import Binary, Bounded, Categorical, Count
+from discreet.schema import Binary, Bounded, Categorical, Column, Count
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -34,22 +34,24 @@ __all__ = [
     "is_bad",
     "level_code",
     "level_texts",
+    "longest_text",
     "number",
     "number_levels",
     "numbers_of",
     "parsed",
     "printed",
-    "short",
     "steps",
     "text",
 ]
 
-Storage = Literal["boolean", "decimal", "float", "integer", "text"]
+# A field is a text of a file without types; what it is, only identifiers ask.
+Storage = Literal["boolean", "decimal", "field", "float", "integer", "text"]
 
 # Whole floats below 2^53 are exact integers.
 LARGEST_WHOLE_FLOAT = 2**53
 
-LONGEST_TEXT = 2**20  # bytes
+ROOM_FOR_A_NUMBER = 2**10  # bytes
+LONGEST_TEXT = 2**16  # bytes; levels and identifiers are shorter, whatever is declared
 
 
 @dataclass(frozen=True)
@@ -76,17 +78,14 @@ def text(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
 def number(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
     """The cell as a double; NULL if it is not a number."""
     if storage == "text":
-        return parsed(short(raw))
+        return parsed(raw)
     return parsed(printed(raw)) if storage == "decimal" else cast(raw, "double")
 
 
-def short(raw: "exp.Expr") -> "exp.Expr":
-    """A text, NULL if it is longer than any level: it is no number and nobody's identifier, whoever reads it."""
-    from sqlglot import exp
-
-    written = printed(raw)
-    too_long = exp.GT(this=exp.func("bit_length", written), expression=exp.Literal.number(8 * LONGEST_TEXT))
-    return exp.Case(ifs=[exp.If(this=too_long, true=exp.null())], default=written)
+def longest_text(column: Column) -> int:
+    """How many bytes a cell of this column may have: the longest level and room for a number, since 1.0 is a 1."""
+    levels = column.levels if isinstance(column, Binary | Categorical) else ()
+    return max((len(level.encode()) for level in levels), default=0) + ROOM_FOR_A_NUMBER
 
 
 def clipped(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":

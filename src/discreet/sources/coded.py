@@ -16,6 +16,7 @@ from discreet.query import Counts, Statistics, Sum
 from discreet.schema import Binary, Categorical, Person
 from discreet.sources.dataset import IntegerArray
 from discreet.sources.design import NO_NUMBER, Design, collected
+from discreet.sources.identifiers import known, text_of_identifier
 from discreet.sources.persons import BAD_CELL, SEPARATOR, digest_head
 from discreet.sources.sums import LARGEST_EXACT_DOUBLE
 
@@ -124,7 +125,8 @@ def _identifiers(persons: NDArray[Any]) -> NDArray[Any]:
     """Whole numbers as they are; anything else as texts or None, as objects: numpy's own texts lose trailing zeros."""
     if persons.dtype.kind in "iu":
         return persons
-    return np.array([None if who is None or who == -1 else str(who) for who in persons], dtype=object)
+    cells = [None if not isinstance(who, str) and who == -1 else who for who in persons.tolist()]
+    return np.array([known(text_of_identifier(who)) for who in cells], dtype=object)
 
 
 def _counts(table: Counts, codes: tuple[Codes, ...], used: int) -> IntegerArray:

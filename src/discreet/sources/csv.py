@@ -17,8 +17,10 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import SchemaError
+from discreet.schema import Person, Schema
 from discreet.sources.cells import Cell
-from discreet.sources.columns import require_columns
+from discreet.sources.columns import columns_read, require_columns
+from discreet.sources.relation import RAW, cells_of, handed_over
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +38,7 @@ class CsvFiles:
 
     paths: tuple[str, ...]
     positions: tuple[int, ...]
+    view: str  # over the fields
     files: Sequence[str] = ()  # read here, not by DuckDB
 
     def count(self) -> int:
@@ -43,12 +46,13 @@ class CsvFiles:
         return sum(block.count(b"\n") for block in self._blocks())
 
     def attach(self, connection: Any, name: str) -> None:
-        """A stream of batches under `name`; column i holds the field at positions[i]."""
+        """A stream of batches under `name`; column i of it holds the field at positions[i]."""
         import pyarrow as pa
 
         names = [f"c{i}" for i in range(len(self.positions))]
         schema = pa.schema([(column, pa.string()) for column in names])
-        connection.register(name, pa.RecordBatchReader.from_batches(schema, self.batches(names)))
+        connection.register(RAW, pa.RecordBatchReader.from_batches(schema, self.batches(names)))
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {self.view}")
 
     def batches(self, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
         """These columns, c0, c1, …, in order."""
@@ -65,15 +69,18 @@ class CsvFiles:
                 yield from _whole_lines(file)
 
 
-def csv_files(paths: tuple[str, ...], columns: Sequence[str]) -> tuple[tuple[CsvFiles], dict[str, Cell]]:
+def csv_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[CsvFiles], dict[str, Cell]]:
     """The files and where each declared column is; they must share one header."""
     headers = {tuple(_header(path)) for path in paths}
     if len(headers) != 1:
         raise SchemaError("open.source must be CSV files with one and the same header, got different headers")
     (header,) = headers
+    columns = columns_read(schema)
     require_columns(columns, header)
     cells = {name: Cell(f"c{i}", "text") for i, name in enumerate(columns)}
-    return (CsvFiles(paths, tuple(header.index(name) for name in columns)),), cells
+    owner = Cell(cells[schema.unit.column].column, "field") if isinstance(schema.unit, Person) else None
+    positions = tuple(header.index(name) for name in columns)
+    return (CsvFiles(paths, positions, handed_over(schema, cells, owner)),), cells_of(schema, cells)
 
 
 def _header(path: str) -> list[str]:

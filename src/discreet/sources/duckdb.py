@@ -58,7 +58,7 @@ class Origin(Protocol):
         """The number of rows; no cell is looked at."""
 
     def attach(self, connection: Any, name: str) -> None:
-        """Make the rows a relation `name`, good for one scan."""
+        """Make the rows a relation `name`, good for one scan, with the columns that `handed_over` says."""
 
     def batches(self, columns: Sequence[str]) -> Iterable[Any]:
         """These columns of the rows as Arrow batches, in order; may refuse what would take much memory."""
@@ -68,20 +68,20 @@ class Origin(Protocol):
 class DuckDB:
     """A source that DuckDB scans; each origin holds the same rows and is tried when those before it fail.
 
-    `id` is the public id of the dataset, `person` the declared column of identifiers where units are persons.
+    `id` is the public id of the dataset; `of_persons` says whether units are persons.
     """
 
     origins: tuple[Origin, ...]
     cells: Mapping[str, Cell]
     id: str = ""
-    person: str | None = None
+    of_persons: bool = False
     threads: int | None = None
 
     def count(self) -> int:
         """The number of rows, or of persons."""
-        if self.person is None:
+        if not self.of_persons:
             return self.origins[0].count()
-        counted = number_of_persons(self.cells[self.person], ROWS).sql(dialect="duckdb")
+        counted = number_of_persons(ROWS).sql(dialect="duckdb")
 
         def answer(connection: Any, attach: Callable[[], None]) -> int:
             attach()

@@ -4,8 +4,7 @@ A pandas column changes its type with its content: one missing cell turns intege
 objects, one text turns numbers into objects, one complex number makes all complex. The other rows must not change their
 meaning with it, so
 
-* integers are read as floats, and whole floats print as integers (identifiers of persons from 2^53 on are therefore
-  better kept as texts, or as pandas' own `Int64`);
+* integers are read as floats, and whole floats print as integers; identifiers are kept as they are (`owners`);
 * complex numbers are read as the floats they are, as missing where they are none;
 * a column of objects is read cell by cell (`objects`), in pandas and in polars.
 """
@@ -15,11 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.schema import Bounded, Count, Schema
+from discreet.schema import Bounded, Count, Person, Schema
 from discreet.sources.arrow import ArrowRows, scannable, storage_of
 from discreet.sources.cells import Cell
 from discreet.sources.columns import columns_read, require_columns, wrong_type
 from discreet.sources.objects import object_texts
+from discreet.sources.owners import pandas_owners, polars_owners
+from discreet.sources.relation import handed_over
 
 __all__ = ["frame_rows", "is_frame"]
 
@@ -37,8 +38,20 @@ def frame_rows(rows: Any, schema: Schema) -> tuple[tuple[ArrowRows], dict[str, C
 
     read = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}[_package(rows) or "pyarrow"]
     columns = read(rows, schema)
-    cells = {name: Cell(f"c{i}", storage_of(column.type)) for i, (name, column) in enumerate(columns.items())}
-    return (ArrowRows(pa.table({cells[name].column: column for name, column in columns.items()})),), cells
+    cells = {name: Cell(f"c{i}", storage_of(columns[name].type)) for i, name in enumerate(schema.columns)}
+    table, owner = {cells[name].column: columns[name] for name in schema.columns}, None
+    if isinstance(schema.unit, Person):
+        table["owner"] = _owners(rows, schema.unit.column, columns[schema.unit.column])
+        owner = Cell("owner", storage_of(table["owner"].type))
+    return (ArrowRows(pa.table(table), handed_over(schema, cells, owner)),), cells
+
+
+def _owners(rows: Any, name: str, read: Any) -> Any:
+    """The column of identifiers, which was `read` as a column of cells."""
+    package = _package(rows)
+    if package == "pandas":
+        return pandas_owners(rows[name], read)
+    return polars_owners(rows.get_column(name), read) if package == "polars" else read
 
 
 def _package(source: object) -> str | None:

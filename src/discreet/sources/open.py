@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from discreet.errors import SchemaError
 from discreet.schema import Person, Schema
 from discreet.sources.cells import Cell
-from discreet.sources.columns import columns_read
 from discreet.sources.csv import csv_files
 from discreet.sources.dataset import Dataset, Source
 from discreet.sources.duckdb import DuckDB, Origin
@@ -41,7 +40,7 @@ def open_dataset(source: Any, schema: Schema, *, id: str | None = None) -> Datas
     if not isinstance(name, str) or not name:
         raise SchemaError(f"open.id must be a text that names the dataset, got {name!r}")
     origins, cells = _or_refuse(lambda: frame_rows(source, schema) if typed is None else _files(typed, schema))
-    reader: Source = DuckDB(origins, cells, name, schema.unit.column if isinstance(schema.unit, Person) else None)
+    reader: Source = DuckDB(origins, cells, name, isinstance(schema.unit, Person))
     if schema.relation == "replace-one":
         schema = schema.with_n(_or_refuse(reader.count))
     return Dataset(name, schema, reader)
@@ -54,9 +53,9 @@ def _files(typed: str, schema: Schema) -> tuple[tuple[Origin, ...], dict[str, Ce
     paths = tuple(os.path.abspath(file) for file in found)
     formats = {os.path.splitext(file)[1].lower() for file in paths}
     if formats == {".csv"}:
-        return csv_files(paths, columns_read(schema))
+        return csv_files(paths, schema)
     if formats == {".parquet"}:
-        return parquet_files(paths, columns_read(schema))
+        return parquet_files(paths, schema)
     raise SchemaError(f"open.source must be files that all end in .csv or all end in .parquet, got {typed!r}")
 
 

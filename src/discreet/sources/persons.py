@@ -9,7 +9,7 @@ times. Equal rows are interchangeable, so it does not matter which of them is th
 depends on the rows of the person alone, so does the choice: other people and the order of rows have no say in it.
 
 The bound comes first, bad cells after it: a row that is excluded for a bad cell has used one of its person's k places.
-Rows without an identifier (NULL, NaN) belong to nobody and are dropped; the empty text is an identifier like any other.
+Rows that belong to nobody are dropped; `identifiers` says which do.
 """
 
 from collections.abc import Sequence
@@ -17,34 +17,24 @@ from typing import TYPE_CHECKING
 
 from discreet.losses import Query
 from discreet.schema import Bounded, Count
-from discreet.sources.cells import Cell, cast, printed, short, steps, text
+from discreet.sources.cells import cast, printed, steps
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["BAD_CELL", "SEPARATOR", "digest_head", "kept", "number_of_persons", "person"]
+__all__ = ["BAD_CELL", "SEPARATOR", "digest_head", "kept", "number_of_persons"]
 
 SEPARATOR = "\x1f"
 BAD_CELL = "x"
 
 
-def person(cell: Cell, relation: str) -> "exp.Expr":
-    """The identifier of a row as a text, NULL where it has none; texts too long to be read are none."""
+def number_of_persons(relation: str) -> "exp.Select":
+    """How many persons there are in `relation`."""
     from sqlglot import exp
 
-    held = exp.column(cell.column, relation, quoted=True)
-    if cell.storage == "text":
-        return short(held)
-    return text(held, cell.storage) if cell.storage == "float" else printed(held)
-
-
-def number_of_persons(cell: Cell, relation: str) -> "exp.Select":
-    """How many identifiers there are in `relation`."""
-    from sqlglot import exp
-
-    identifiers = exp.select(person(cell, relation).as_("person")).from_(exp.to_table(relation)).distinct()
+    persons = exp.select(exp.column("person")).from_(exp.to_table(relation)).distinct()
     counted = exp.select(exp.Count(this=exp.column("person")))  # of distinct ones, and NULL is not counted
-    return counted.from_(identifiers.subquery("identifiers"))
+    return counted.from_(persons.subquery("persons"))
 
 
 def kept(query: Query, id: str, max_records: int, coded: "exp.Select") -> "exp.Select":  # noqa: A002

@@ -24,6 +24,7 @@ from discreet.losses import Loss
 from discreet.schema import Binary, Bounded, Categorical, Count, Person
 from discreet.sources.cells import LARGEST_WHOLE_FLOAT, Cell, Storage, level_texts, numbers_of
 from discreet.sources.design import NO_NUMBER
+from discreet.sources.identifiers import MENDED
 
 __all__ = ["coded_batch", "is_plain"]
 
@@ -31,7 +32,6 @@ Codes = NDArray[np.int64]
 
 NUMBERS: tuple[Storage, ...] = ("boolean", "float", "integer")
 LONGEST_WHOLE = 20  # characters
-MENDED = "\N{REPLACEMENT CHARACTER}"  # stands where bytes were not UTF-8
 
 
 def is_plain(query: Loss, cells: Mapping[str, Cell]) -> bool:

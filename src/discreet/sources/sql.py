@@ -22,8 +22,8 @@ from discreet.axes import Axis
 from discreet.losses import Loss, Query
 from discreet.query import Counts, Statistic, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Count, Person
-from discreet.sources.cells import Cell, cast, clipped, level_code, number, number_levels, parsed, short, steps, text
-from discreet.sources.persons import kept, person
+from discreet.sources.cells import Cell, cast, clipped, level_code, number, number_levels, parsed, steps, text
+from discreet.sources.persons import kept
 from discreet.sources.sums import halved, total
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def coded(
 
     unit = query.schema.unit
     if isinstance(unit, Person):
-        identifier = person(cells[unit.column], relation).as_("person")
+        identifier = exp.column("person", relation).as_("person")
         categorical, numeric = _kinds(query, query.columns)
         values = _values(query, query.columns, cells, relation, [identifier]).where(_known("person"), copy=False)
         mapped = _mapped(query, categorical, cells, values, ["person", *_names("value", query, numeric)])
@@ -129,7 +129,7 @@ def rows_in_order(query: Loss, cells: Mapping[str, Cell], relation: str, id: str
     categorical, numeric = _kinds(query, query.columns)
     others = ["place", *_names("value", query, numeric)]
     if isinstance(unit, Person):
-        identifier = person(cells[unit.column], relation).as_("person")
+        identifier = exp.column("person", relation).as_("person")
         values = _values(query, query.columns, cells, relation, [identifier]).where(_known("person"), copy=False)
         others[0] = "person"
         used = kept(query, id, unit.max_records, _mapped(query, categorical, cells, values, others))
@@ -223,9 +223,7 @@ def _mapped(
         candidates: list[exp.Expr] = [exp.column(f"level_{i}")]
         numbers = number_levels(column)
         if numbers:
-            keys.append(
-                parsed(short(written) if cells[name].storage == "text" else written).as_(f"number_{i}", copy=False)
-            )
+            keys.append(parsed(written).as_(f"number_{i}", copy=False))
             joins.append((f"number_{i}", numbers))
             candidates.append(exp.column("code", f"number_{i}_levels"))
         if column.default_code is not None:
