@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ParquetFiles", "RepairedParquet", "parquet_files"]
 
 MOST_TEXT = 2**26  # bytes of one column in one row group
+MOST_CODES = 2**28  # bytes that become codes of texts
 FEW_ROWS, MANY_ROWS = 2**4, 2**12  # in memory at once, with long texts and without
 BUFFER = 2**20  # bytes of a file
 
@@ -170,9 +171,10 @@ def _stream(path: str, columns: Sequence[str]) -> "pa.RecordBatchReader":
     schema = pa.schema(list(kinds.items()))
 
     def batches() -> "Iterator[pa.RecordBatch]":
-        with ParquetFile(path, read_dictionary=once, buffer_size=BUFFER) as file:
-            for group, size in enumerate(sizes):
-                rows = FEW_ROWS if size > MOST_TEXT else MANY_ROWS
+        for group, size in enumerate(sizes):
+            # Arrow keeps the texts of a whole group while it reads them as codes
+            rows, codes = (MANY_ROWS, once) if size <= MOST_CODES else (FEW_ROWS, [])
+            with ParquetFile(path, read_dictionary=codes, buffer_size=BUFFER) as file:
                 for batch in file.iter_batches(rows, row_groups=[group], columns=list(columns)):
                     arrays = [scannable(name, batch.column(name)) for name in columns]
                     yield pa.record_batch(arrays, schema=schema)
