@@ -19,6 +19,7 @@ __all__ = ["first_guess"]
 Array = NDArray[np.float64]
 
 NARROWEST = 0.02  # deviation of a value, as a share of its axis' reach
+RAREST = 0.005  # share of a level
 SHRINKAGES = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95)
 
 
@@ -58,15 +59,24 @@ def _moments_about_zero(
                 mean[places[0]] = value
             else:
                 square[places[0], places[1]] = square[places[1], places[0]] = value
+    for start, factor in zip(system.dummy_starts, system.factors, strict=True):
+        dummies = slice(start, start + factor.levels - 1)
+        mean[dummies] = _shares(mean[dummies])
     return mean, square
+
+
+def _shares(released: Array) -> Array:
+    """Shares of all levels but the first, each above a floor; they leave as much to the first level, however rare."""
+    rarest = min(RAREST, 0.5 / (released.size + 1))
+    shares = np.clip(released, rarest, 1.0)
+    return np.asarray(shares * min(1.0, (1.0 - rarest) / shares.sum()))
 
 
 def _possible(mean: Array, square: Array) -> tuple[Array, Array]:
     """The nearest mean and covariance of the design vector that some data could have, roughly."""
     values = np.arange(mean.size)
     numeric = np.isfinite(np.diag(square))
-    mean = np.where(numeric, np.clip(mean, -0.95, 0.95), np.clip(mean, 0.005, 0.9))
-    mean[0] = 1.0
+    mean = np.where(numeric, np.clip(mean, -0.95, 0.95), mean)
     covariance = np.where(np.isfinite(square), square - np.outer(mean, mean), 0.0)
     floor = np.where(numeric, NARROWEST**2, mean * (1 - mean))
     variance = np.where(numeric, np.clip(np.diag(covariance), floor, 1.0), floor)
