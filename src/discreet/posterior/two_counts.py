@@ -2,7 +2,11 @@
 
     L(θ) = Σ_{i, j} P(i + j) C(i + j, j) (1 - θ)^i θ^j f(y₀ - i) f(y₁ - j)
 
-Up to powers of θ the summand is a table that does not depend on θ, so many θ at once cost one matrix product.
+Up to powers of θ the summand is a table that does not depend on θ, so many θ at once cost one matrix product. Powers
+are taken relative to a reference; a θ so far from it that the sum leaves the doubles gets a reference of its own.
+
+Both counts run over at most a thousand nodes, whatever the noise: every count where there are few, and further up steps
+below a quarter of a count's deviation and an eighth of the noise's scale. The corner of the noise is a node.
 """
 
 from collections.abc import Callable
@@ -18,35 +22,57 @@ __all__ = ["two_count_likelihood"]
 Array = NDArray[np.float64]
 
 NEGLIGIBLE = 32.0  # nats of noise beyond which a count cannot matter, unless no other is possible
+STEPS = 256.0  # of the window of a noise, on each side of its peak
+PER_DEVIATION = 4.0  # steps in the deviation of a count
+LOST = 1e-200  # of the largest term: a smaller sum may have lost terms to the limits of doubles
 
 
 def two_count_likelihood(y_zero: float, y_one: float, sizes: Sizes, law: NoiseLaw) -> Callable[[Array], Array]:
     """Log-likelihood as a function of θ in (0, 1)."""
     from scipy.special import gammaln
 
-    reach = np.ceil(law.reach(NEGLIGIBLE))
-    zeros, ones = (_window(y, reach, sizes.highest) for y in (y_zero, y_one))
-    share = (max(y_one, 0.0) + 1.0) / (max(y_zero, 0.0) + max(y_one, 0.0) + 2.0)  # powers are taken relative to it
-    totals = zeros[0] + ones[0] + np.arange(zeros.size + ones.size - 1.0)
-    log_total = np.lib.stride_tricks.sliding_window_view(sizes.log_weight(totals) + gammaln(totals + 1.0), ones.size)
-    log_table = log_total + (law.log_density(y_zero - zeros) - gammaln(zeros + 1.0) + zeros * np.log1p(-share))[:, None]
-    log_table = log_table + (law.log_density(y_one - ones) - gammaln(ones + 1.0) + ones * np.log(share))
-    top = float(log_table.max())
-    table = np.exp(log_table - top)
+    reach = float(np.ceil(law.reach(NEGLIGIBLE)))
+    (zeros, log_zeros), (ones, log_ones) = (_nodes(y, reach, sizes.highest) for y in (y_zero, y_one))
+    totals = zeros[:, np.newaxis] + ones
+    log_table = sizes.log_weight(totals) + gammaln(totals + 1.0)
+    log_table += (log_zeros + law.log_density(y_zero - zeros) - gammaln(zeros + 1.0))[:, np.newaxis]
+    log_table += log_ones + law.log_density(y_one - ones) - gammaln(ones + 1.0)
+
+    def relative_to(share: float, theta: Array) -> Array:
+        """The log-likelihood, with powers relative to those of `share`; nan where it cannot be told."""
+        table = log_table + (zeros * np.log1p(-share))[:, np.newaxis] + ones * np.log(share)
+        top = float(table.max())
+        left = zeros[:, np.newaxis] * (np.log1p(-theta) - np.log1p(-share))
+        right = ones[:, np.newaxis] * (np.log(theta) - np.log(share))
+        left_top, right_top = left.max(axis=0), right.max(axis=0)
+        inner = np.exp(table - top) @ np.exp(right - right_top)
+        summed = np.sum(np.exp(left - left_top) * inner, axis=0)
+        return np.asarray(np.log(np.where(summed > LOST, summed, np.nan)) + top + left_top + right_top)
 
     def log_likelihood(theta: Array) -> Array:
         flat = np.ravel(np.asarray(theta, dtype=float))
-        left = zeros[:, np.newaxis] * (np.log1p(-flat) - np.log1p(-share))
-        right = ones[:, np.newaxis] * (np.log(flat) - np.log(share))
-        left_top, right_top = left.max(axis=0), right.max(axis=0)
-        inner = table @ np.exp(right - right_top)
-        summed = np.sum(np.exp(left - left_top) * inner, axis=0)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(summed) + top + left_top + right_top).reshape(np.shape(theta))
+        first = (max(y_one, 0.0) + 1.0) / (max(y_zero, 0.0) + max(y_one, 0.0) + 2.0)
+        found = relative_to(first, flat)
+        while np.any(lost := np.isnan(found)):  # a reference loses nothing itself, so that each turn finds one at least
+            left_over = np.sort(flat[lost])
+            found[lost] = relative_to(float(left_over[left_over.size // 2]), flat[lost])
+        return found.reshape(np.shape(theta))
 
     return log_likelihood
 
 
-def _window(released: float, reach: float, highest: int) -> Array:
+def _nodes(released: float, reach: float, highest: int) -> tuple[Array, Array]:
+    """Counts near the released one, itself among them, and the log of how many counts each of them stands for."""
     centre = float(np.clip(np.round(released), 0, highest))
-    return np.arange(max(0.0, centre - reach), min(float(highest), centre + reach) + 1.0)
+    first, last = max(0.0, centre - reach), min(float(highest), centre + reach)
+
+    def outwards(end: float, sign: float) -> list[float]:
+        found = [centre]
+        while found[-1] != end:
+            step = np.floor(min(np.sqrt(found[-1]) / PER_DEVIATION, reach / STEPS))
+            found.append(float(np.clip(found[-1] + sign * max(1.0, step), first, last)))
+        return found
+
+    counts = np.array(outwards(first, -1.0)[:0:-1] + outwards(last, 1.0))
+    gaps = np.concatenate([[1.0], np.diff(counts), [1.0]])
+    return counts, np.asarray(np.log(0.5 * (gaps[1:] + gaps[:-1])))

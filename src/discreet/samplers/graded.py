@@ -177,13 +177,14 @@ def _sharpest(log_f: Callable[[Array], Array], low: float, high: float) -> tuple
 
     Look closer at the part above e^-30 of the peak, then at the bend alone until it is resolved.
     """
-    smallest, middle = 1e-9 * (high - low), 0.5 * (low + high)
+    smallest, middle, highest = 1e-9 * (high - low), 0.5 * (low + high), -np.inf
     while True:
         x = np.linspace(low, high, SCAN)
         values = _softened(log_f(x))
+        highest = max(highest, float(values.max()))  # of all looks: a bend far below the peak is seen by nobody
         kept = np.flatnonzero(values > values.max() - DEPTH)
         first, last = max(kept[0] - 1, 0), min(kept[-1] + 1, SCAN - 1)
-        bends = -np.diff(values, 2) * np.exp(values[1:-1] - values.max())
+        bends = -np.diff(values, 2) * np.exp(values[1:-1] - highest)
         top, bend = int(bends.argmax()) + 1, float(bends.max())
         if last - first > SCAN // 2:
             if bend < STRAIGHT:
