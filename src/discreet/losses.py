@@ -19,8 +19,9 @@ A row costs phi(z · w, y): phi is convex in the margin t = z · w, its slope is
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar, Literal
+
+import numpy as np
 
 from discreet.axes import Axis
 from discreet.errors import QueryError
@@ -102,7 +103,7 @@ class Loss:
             assert self.target is not None
             assert self.target.axis is not None
             return max(math.exp(self.ball * self.features.reach), self.target.axis.ends[1]) * ROUNDED_UP
-        return max(abs(entry) for row in self.table for entry in row) if self.kind == "table" else 1.0
+        return float(np.abs(self.table).max()) if self.kind == "table" else 1.0
 
     @property
     def curvature(self) -> float:
@@ -115,8 +116,7 @@ class Loss:
             return math.exp(self.ball * self.features.reach) * ROUNDED_UP
         if self.kind == "table":
             step = 2.0 * self.setting / (len(self.table[0]) - 1)
-            rises = (high - low for row in self.table for low, high in pairwise(row))
-            return max(rises) / step * ROUNDED_UP
+            return float(np.diff(self.table, axis=1).max()) / step * ROUNDED_UP
         return 1.0
 
     @property

@@ -281,7 +281,7 @@ class Statistics:
             whole = UniformSizes(self.largest_total)
         else:
             whole = NormalSizes(*self.schema.n_prior, self.largest_total)
-        return whole if self.by is None else ShareSizes(whole, len(self.groups))
+        return whole if len(self.groups) <= 1 else ShareSizes(whole, len(self.groups))  # one group is everybody
 
 
 def used_rows(schema: Schema, columns: tuple[str, ...]) -> int | None:

@@ -92,17 +92,21 @@ def plug_in_moments(
 ) -> GaussianSystem:
     """The conjugate update that takes noisy moments at face value, after the least repair that makes them possible.
 
-    Eigenvalues below a thousandth of a record's range are raised to it: a plug-in posterior must at least exist.
+    Sums are moved to where n records can have them; then eigenvalues of the covariance below a thousandth of a record's
+    range are raised to it: a plug-in posterior must at least exist.
     """
     moments = _scaled_moments(system, axes, entries, total)
-    moments[0, 0] = n = max(float(moments[0, 0]), 1.0)
-    values, vectors = np.linalg.eigh(moments / n)
-    repaired = n * (vectors * np.maximum(values, 1e-3)) @ vectors.T
-    for factor, start in zip(system.factors, system.dummy_starts, strict=True):  # counts of levels, within 0..n
-        stop = start + factor.levels - 1
-        counts = np.maximum(repaired[0, start:stop], 0.0)
-        repaired[0, start:stop] = repaired[start:stop, 0] = counts * min(1.0, repaired[0, 0] / max(counts.sum(), 1e-9))
-    return system.updated(_unscaled(repaired, axes))
+    n = max(float(moments[0, 0]), 1.0)
+    means = np.clip(moments[0, 1:] / n, -1.0, 1.0)
+    for factor, start in zip(system.factors, system.dummy_starts, strict=True):  # shares of levels, within 0..1
+        dummies = slice(start - 1, start + factor.levels - 2)
+        shares = np.maximum(means[dummies], 0.0)
+        means[dummies] = shares / max(1.0, float(shares.sum()))
+    values, vectors = np.linalg.eigh(moments[1:, 1:] / n - np.outer(means, means))
+    repaired = np.zeros_like(moments)
+    repaired[1:, 1:] = (vectors * np.maximum(values, 1e-3)) @ vectors.T
+    repaired += np.outer([1.0, *means], [1.0, *means])
+    return system.updated(_unscaled(n * repaired, axes))
 
 
 def exact_moments(

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 SCAN = 17  # nodes of one look in either direction while the mass is searched
 FINAL = 33
-MOST = 513
+MOST = 257
 LARGEST_SPREAD = 6.0  # half-normal scales: beyond lies 2e-9 of the prior
 NEGLIGIBLE = 1e-14
 CONSISTENT = 1e-4

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.noise import NoiseLaw
+from discreet.posterior.beta import beta_from_two_counts
+from discreet.samplers.cells import plausible
 from discreet.sizes import Sizes
 
 __all__ = ["two_count_likelihood"]
@@ -24,6 +26,7 @@ Array = NDArray[np.float64]
 NEGLIGIBLE = 32.0  # nats of noise beyond which a count cannot matter, unless no other is possible
 STEPS = 256.0  # of the window of a noise, on each side of its peak
 PER_DEVIATION = 4.0  # steps in the deviation of a count
+TOTALS = 1000  # evenly spread, at either end
 LOST = 1e-200  # of the largest term: a smaller sum may have lost terms to the limits of doubles
 
 
@@ -31,10 +34,16 @@ def two_count_likelihood(y_zero: float, y_one: float, sizes: Sizes, law: NoiseLa
     """Log-likelihood as a function of θ in (0, 1)."""
     from scipy.special import gammaln
 
+    if sizes.lowest == sizes.highest:
+        given = beta_from_two_counts(y_zero, y_one, sizes, (1.0, 1.0), law)
+        return lambda theta: given.log_density(theta) + given.log_evidence()
+    y_zero, y_one = (float(y) for y in plausible([y_zero, y_one], law, sizes.highest))
     reach = float(np.ceil(law.reach(NEGLIGIBLE)))
+    while max(0.0, y_zero - reach) + max(0.0, y_one - reach) > sizes.highest:  # far more than there can be
+        reach *= 2.0
     (zeros, log_zeros), (ones, log_ones) = (_nodes(y, reach, sizes.highest) for y in (y_zero, y_one))
     totals = zeros[:, np.newaxis] + ones
-    log_table = sizes.log_weight(totals) + gammaln(totals + 1.0)
+    log_table = _log_sizes(sizes, totals) + gammaln(totals + 1.0)
     log_table += (log_zeros + law.log_density(y_zero - zeros) - gammaln(zeros + 1.0))[:, np.newaxis]
     log_table += log_ones + law.log_density(y_one - ones) - gammaln(ones + 1.0)
 
@@ -59,6 +68,14 @@ def two_count_likelihood(y_zero: float, y_one: float, sizes: Sizes, law: NoiseLa
         return found.reshape(np.shape(theta))
 
     return log_likelihood
+
+
+def _log_sizes(sizes: Sizes, totals: Array) -> Array:
+    """Log-probabilities of totals: a table of thousands of nodes, as dense as it can be where the prior ends."""
+    low, high = float(totals.min()), min(float(totals.max()), float(sizes.highest))
+    listed = np.concatenate([np.linspace(low, high, TOTALS), low + np.arange(TOTALS), high - np.arange(TOTALS)])
+    nodes = np.unique(np.clip(np.round(listed), low, high))
+    return np.asarray(np.where(totals <= high, np.interp(totals, nodes, sizes.log_weight(nodes)), -np.inf))
 
 
 def _nodes(released: float, reach: float, highest: int) -> tuple[Array, Array]:

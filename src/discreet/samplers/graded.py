@@ -30,6 +30,8 @@ WIDTHS = 8.0
 WIDE = 1.5  # spacings
 FINE = 8  # pieces of a cell for distribution functions and draws
 DRAWS_AT_ONCE = 1024
+PAIRS_AT_ONCE = 8192
+MOST_NODES = 4096  # a function that needs more has a jump, which no number of nodes resolves
 
 NORMAL_NODES = np.linspace(-12.0, 12.0, 49)
 LOG_NORMAL = -0.5 * NORMAL_NODES**2 - 0.5 * np.log(2.0 * np.pi) + np.log(0.5)
@@ -57,14 +59,10 @@ class GradedCurve:
     def blurred(self, centres: Array, sd: Array) -> Array:
         """Log of ∫ f(t) N(t; centre, sd²) dt for pairs of one shape; sd may be 0."""
         centres, sd = np.broadcast_arrays(centres, sd)
-        result = np.empty(centres.shape)
-        narrow = self._narrow(centres, sd)
-        points = centres[narrow][:, np.newaxis] + sd[narrow][:, np.newaxis] * NORMAL_NODES
-        result[narrow] = _log_sum(self.at(points) + LOG_NORMAL)
-        nodes, log_terms = self._support
-        c, s = centres[~narrow][:, np.newaxis], sd[~narrow][:, np.newaxis]
-        result[~narrow] = _log_sum(log_terms - 0.5 * ((nodes - c) / s) ** 2) - np.log(s[:, 0] * np.sqrt(2.0 * np.pi))
-        return result
+        flat = np.ravel(centres), np.ravel(sd)
+        starts = range(0, centres.size, PAIRS_AT_ONCE)
+        parts = [self._blurred(*(values[start : start + PAIRS_AT_ONCE] for values in flat)) for start in starts]
+        return np.concatenate([np.empty(0), *parts]).reshape(centres.shape)
 
     def draw_blurred(self, centres: Array, sd: Array, rng: np.random.Generator) -> Array:
         """One draw of t from the density ∝ f(t) N(t; centre, sd²) for each pair."""
@@ -113,6 +111,16 @@ class GradedCurve:
         whole = CubicSpline(fine, np.stack([values, values * f(fine)], axis=1)).integrate(fine[0], fine[-1])
         return float(whole[1] / whole[0])
 
+    def _blurred(self, centres: Array, sd: Array) -> Array:
+        result = np.empty(centres.shape)
+        narrow = self._narrow(centres, sd)
+        points = centres[narrow][:, np.newaxis] + sd[narrow][:, np.newaxis] * NORMAL_NODES
+        result[narrow] = _log_sum(self.at(points) + LOG_NORMAL)
+        nodes, log_terms = self._support
+        c, s = centres[~narrow][:, np.newaxis], sd[~narrow][:, np.newaxis]
+        result[~narrow] = _log_sum(log_terms - 0.5 * ((nodes - c) / s) ** 2) - np.log(s[:, 0] * np.sqrt(2.0 * np.pi))
+        return result
+
     def _narrow(self, centres: Array, sd: Array) -> NDArray[np.bool_]:
         return np.asarray(sd < WIDE * np.interp(centres, self.nodes, self.weights))
 
@@ -160,7 +168,7 @@ def trace(
         # a function may be flat far out, where the step is large: what is near tells whether it is resolved
         near = np.exp(-0.5 * (16.0 * (nodes - centre) / (high - low)) ** 2)
         terms = near * np.exp(curve.log_values - curve.log_values.max()) * curve.weights
-        if abs(terms.sum() - 2.0 * terms[::2].sum()) <= tolerance * terms.sum() or step < STEP / 30.0:
+        if abs(terms.sum() - 2.0 * terms[::2].sum()) <= tolerance * terms.sum() or 2 * nodes.size > MOST_NODES:
             return curve
         step *= 0.5
 
