@@ -239,7 +239,7 @@ def test_a_regression_with_a_rare_first_level_is_read(first: int, epsilon: float
 def test_planted_shares_above_one_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The old guess: every level but the first on its own, so that nothing may be left for the first."""
     monkeypatch.setattr(first_guess, "_shares", lambda released: np.clip(released, 0.005, 0.9))
-    with pytest.raises(AssertionError, match="Factor.alpha must be one number above 0"):
+    with pytest.raises(AssertionError, match=r"Factor\.alpha must be one number above 0"):
         read(regression(0, 1.0))
 
 
