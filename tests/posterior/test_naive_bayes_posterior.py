@@ -177,7 +177,7 @@ def test_summary_and_refusals() -> None:
     assert len(names) == 10
     assert "v[B, high]" in str(posterior())
     for wrong in ({"u": ["yes"]}, {"u": ["yes"], "v": ["maybe"]}, {"u": ["yes"], "v": [2]}, {"u": ["yes"], "v": []}):
-        with pytest.raises(QueryError, match="predict_proba"):
+        with pytest.raises(QueryError, match="new rows must"):
             posterior().predict_proba(wrong)
     laws = dict.fromkeys(TABLES, LAW)
     with pytest.raises(QueryError, match="classes × levels"):

@@ -94,6 +94,7 @@ class NaiveBayes:
             tables={name: np.asarray(value[name], dtype=float) for name in self.features},
             sizes=query.sizes,
             laws={name: laws[name] for name in self.features},
+            columns={name: self._column(query.schema, name) for name in self.features},
             **self._facts(query.schema),
         )
 
@@ -174,7 +175,10 @@ class NaiveBayes:
         }
 
     def _levels(self, schema: Schema, name: str) -> tuple[str, ...]:
+        return self._column(schema, name).levels
+
+    def _column(self, schema: Schema, name: str) -> Binary | Categorical:
         column = schema.column(name)
         if not isinstance(column, Binary | Categorical):
             raise QueryError(f"NaiveBayes columns must be categorical, got {name!r}, a {type(column).__name__}")
-        return column.levels
+        return column

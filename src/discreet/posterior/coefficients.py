@@ -71,7 +71,8 @@ class CoefficientDraws:
     def decision(self, records: Any) -> Array:
         """Margins of new records, (draws, records), given as a frame or a mapping of columns. They are not private.
 
-        Cells follow the declared rules: clipped, unknown levels by `missing`.
+        Cells follow the declared rules: numbers are clipped, and what is no number or no level counts as the `missing`
+        value of its column, as it did in the private table; where the column declares none, the record is refused.
         """
         if self.query.target is None:
             raise QueryError("CoefficientDraws.decision must have a model with a target, got a mean")

@@ -10,11 +10,14 @@ so they share their class totals; `samplers.consensus` sums over everything unse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.columns import Binary, Categorical
 from discreet.errors import QueryError
+from discreet.features import Features
 from discreet.noise import NoiseLaw
 from discreet.posterior.naive_bayes_answers import Array, Arrays, NaiveBayesAnswers
 from discreet.posterior.simplex import concentrations, dirichlet_draws, log_dirichlet, moments_given
@@ -22,7 +25,9 @@ from discreet.posterior.summary import as_text, check_order, check_released
 from discreet.samplers.cells import Multinomial, NoisyCells, Polya
 from discreet.samplers.consensus import Consensus
 from discreet.samplers.lattice import Total
+from discreet.schema import Schema
 from discreet.sizes import Sizes
+from discreet.sources.new_records import new_records
 
 __all__ = ["NaiveBayesPosterior", "naive_bayes_from_tables"]
 
@@ -45,6 +50,7 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
     class_prior: Array
     feature_priors: Mapping[str, Array]
     total: Total
+    columns: Mapping[str, Binary | Categorical]
 
     def mean(self) -> Arrays:
         """Posterior mean of every probability, by parameter."""
@@ -89,8 +95,12 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
         """Log-probability (density, for continuous noise) of all released tables under the model."""
         return self.consensus.log_evidence
 
-    def predict_proba(self, records: Mapping[str, Sequence[str | int]]) -> Array:
-        """P(class | features, release) of public new records (a frame, or levels by feature): (records, classes)."""
+    def predict_proba(self, records: Any) -> Array:
+        """P(class | features, release) of public new records (a frame, or levels by feature): (records, classes).
+
+        A cell that is no declared level counts as its column's `missing` level, as it did in the private table; where
+        the column declares none, the record is refused.
+        """
         codes = self._codes(records)
         chosen = {name: alpha[:PREDICTION_DRAWS] for name, alpha in self._stored_parameters.items()}
         log_given = {name: np.log(alpha / alpha.sum(axis=-1, keepdims=True)) for name, alpha in chosen.items()}
@@ -122,18 +132,11 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
         rng = np.random.default_rng(1)
         return {name: dirichlet_draws(alpha, rng) for name, alpha in self._stored_parameters.items()}
 
-    def _codes(self, records: Mapping[str, Sequence[str | int]]) -> NDArray[np.int64]:
+    def _codes(self, records: Any) -> NDArray[np.int64]:
         """Level codes (features, records)."""
-        names = list(self.feature_levels)
-        try:
-            columns = {name: list(records[name]) for name in names}
-        except (KeyError, TypeError, IndexError):
-            raise QueryError(
-                f"predict_proba.records must be a frame or lists of levels by feature, for {names}"
-            ) from None
-        if len({len(values) for values in columns.values()}) != 1:
-            raise QueryError(f"predict_proba.records must have columns {names} of one length")
-        return np.array([[_code(name, self.feature_levels[name], v) for v in columns[name]] for name in names])
+        schema = Schema({name: self.columns[name] for name in self.feature_levels})
+        features = Features.of(schema, tuple(self.feature_levels), intercept=False)
+        return np.asarray((new_records(features, schema, records).levels - np.array(features.offsets)).T)
 
 
 def naive_bayes_from_tables(
@@ -144,8 +147,12 @@ def naive_bayes_from_tables(
     laws: Mapping[str, NoiseLaw],
     class_levels: Sequence[str],
     feature_levels: Mapping[str, Sequence[str]],
+    columns: Mapping[str, Binary | Categorical] | None = None,
 ) -> NaiveBayesPosterior:
-    """Posterior given one noisy table (classes, levels) per feature; `sizes` is what is known of n."""
+    """Posterior given one noisy table (classes, levels) per feature; `sizes` is what is known of n.
+
+    `columns` declare what cells of new records mean; without them only the levels themselves mean something.
+    """
     if not feature_levels or "class" in feature_levels or set(tables) != set(feature_levels):
         raise QueryError(
             f'naive_bayes_from_tables.tables must be one for each feature, none named "class", got {sorted(tables)}'
@@ -169,7 +176,8 @@ def naive_bayes_from_tables(
         for d in features
     ]
     consensus = Consensus.build(cells, Polya(alpha), total)
-    return NaiveBayesPosterior(tuple(class_levels), features, consensus, released, laws, alpha, priors, total)
+    declared = {name: Categorical(levels) for name, levels in features.items()} if columns is None else columns
+    return NaiveBayesPosterior(tuple(class_levels), features, consensus, released, laws, alpha, priors, total, declared)
 
 
 def _by_class(field: str, prior: ArrayLike, shape: tuple[int, ...]) -> Array:
@@ -180,12 +188,3 @@ def _by_class(field: str, prior: ArrayLike, shape: tuple[int, ...]) -> Array:
     if len(rows) != classes:
         raise QueryError(f"{field} must have one row for each of {classes} classes, got {len(rows)}")
     return np.array([concentrations(field, row, levels) for row in rows])
-
-
-def _code(feature: str, levels: tuple[str, ...], value: str | int) -> int:
-    """The position of the level that has this text or is the same number."""
-    texts = [str(value), f"{value:.0f}" if isinstance(value, float) and value == round(value) else str(value)]
-    for text in texts:
-        if text in levels:
-            return levels.index(text)
-    raise QueryError(f"predict_proba.records[{feature!r}] must be levels {list(levels)}, got {value!r}")
