@@ -65,7 +65,7 @@ def test_init_makes_a_study_that_loads_and_overwrites_nothing(run: Callable, tmp
     assert ran.document["ledger"]["budget"] == {"epsilon": 3.0, "delta": 1e-6}
     assert ran.document["ledger"]["spent"]["amount"] == "0"
     assert (folder / "study.toml").read_text() == init.TEMPLATE
-    assert len(Study.load(folder / "study.toml").releases) == 3
+    assert len(Study.load(folder / "study.toml").releases) == 2
     head = Ledger.open(folder / "study.ledger").head()
     assert run("init", folder, "--epsilon", "9").code == 1
     (folder / "study.toml").unlink()
