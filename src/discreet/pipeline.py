@@ -54,7 +54,8 @@ def release(
 
     def answer() -> dict[str, Any]:
         value = _apply(mechanism, query, dataset, progress)  # the only line that touches rows
-        return ledger.settle(entry, Release(recipe, guarantee, value, entry.id).to_json())
+        paid = Release(recipe, entry.guarantee, value, entry.id, accounting=entry.accounting)
+        return ledger.settle(entry, paid.to_json())
 
     return Release.from_json(_bare(answer, FAILED, INTERRUPTED))
 

@@ -16,9 +16,11 @@ import numpy as np
 
 from discreet import files
 from discreet import guarantee as guarantees
+from discreet.accounting import version
 from discreet.errors import DiscreetError, QueryError, ReleaseError
 from discreet.families import Dirichlet, DirichletTables, SumFamily
 from discreet.guarantee import Guarantee
+from discreet.guarantee.comparison import read_today
 from discreet.losses import Loss, Query
 from discreet.mechanisms import (
     MECHANISMS,
@@ -46,7 +48,7 @@ from discreet.schema import Schema
 __all__ = ["Release", "load", "recipe_of"]
 
 FORMAT, VERSION = "discreet release", 1
-FIELDS = {"format", "version", "entry", "recipe", "guarantee", "value"}
+FIELDS = {"format", "version", "entry", "recipe", "accounting", "guarantee", "value"}
 RECIPE = {"dataset", "schema", "model", "mechanism"}
 
 
@@ -73,6 +75,18 @@ class Release:
     entry: str
     private: bool = True
     truth: Mapping[str, Any] | None = field(default=None, repr=False)
+    accounting: int = version.ACCOUNTING  # that priced it
+    paid: Guarantee | None = None  # where an older accounting asked less than today's guarantee says
+
+    @property
+    def notice(self) -> str:
+        """What a reader of the guarantee must know besides; most releases have nothing to say."""
+        if self.paid is None:
+            return ""
+        return (
+            f"Accounting {self.accounting} charged less, {self.paid!r}: the guarantee is what today's accounting "
+            f"certifies for this release."
+        )
 
     @property
     def model(self) -> Model:
@@ -199,7 +213,8 @@ class Release:
             "version": VERSION,
             "entry": self.entry,
             "recipe": deepcopy(dict(self.recipe)),
-            "guarantee": self.guarantee.to_json(),
+            "accounting": self.accounting,
+            "guarantee": (self.paid or self.guarantee).to_json(),
             "value": {name: array.tolist() for name, array in self.value.items()},
         }
 
@@ -213,24 +228,26 @@ class Release:
         for name, found, known in (("file", body, FIELDS), ("recipe", body.get("recipe"), RECIPE)):
             if isinstance(found, Mapping) and not known.issuperset(found):
                 raise ReleaseError(f"Release {name} must have only the keys {sorted(known)}, got others")
+        priced = version.read_version("Release.accounting", body.get("accounting", version.UNVERSIONED), ReleaseError)
         try:
             value = {str(name): _array(name, numbers) for name, numbers in body["value"].items()}
             release = cls(body["recipe"], guarantees.from_json(body["guarantee"]), value, str(body["entry"]))
             query, mechanism = release.query, release.mechanism
             declared, shapes = mechanism.guarantee(query), mechanism.shapes(query)
+            # theorem and sampler are told in the words of this version, never in those of a file
+            stored = guarantees.from_json(body["guarantee"], words=declared.basis)
+            reading = read_today(stored, declared, older=priced < version.ACCOUNTING)
         except DiscreetError:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
             raise ReleaseError("Release file must be complete, got missing or misshapen fields") from None
-        if declared != release.guarantee:
-            got = release.guarantee
-            raise ReleaseError(f"Release.guarantee must be what its recipe gives, {declared!r}, got {got!r}")
+        if reading is None:
+            raise ReleaseError(f"Release.guarantee must be what its recipe gives, {declared!r}, got {stored!r}")
         if {name: array.shape for name, array in value.items()} != shapes:
             raise ReleaseError(f"Release.value must be arrays of shapes {shapes}, got others")
         if isinstance(mechanism, PaidChain) and not mechanism.holds(query, value):
             raise ReleaseError("Release.value must hold states and profiles that could have been released, got others")
-        # numbers are compared; theorem and sampler are told in the words of this version, never in those of a file
-        return replace(release, guarantee=declared)
+        return replace(release, guarantee=reading.shown, paid=reading.paid, accounting=priced)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release as JSON: complete or not at all."""

@@ -92,6 +92,7 @@ def test_plan_needs_no_data_and_no_ledger(run: Callable, study: Callable) -> Non
     folder = study()
     (folder / "patients.csv").unlink()
     (folder / "study.ledger").unlink()
+    (folder / "study.ledger.head").unlink()
     ran = run("plan", "study.toml", "--runs", "3", "--json")
     assert (ran.code, ran.err) == (0, "")
     plans = {made["name"]: made for made in ran.document["releases"]}
@@ -126,7 +127,7 @@ def test_a_dry_run_reads_and_spends_nothing(run: Callable, study: Callable) -> N
     text = run("release", "study.toml", "--dry-run")
     assert "epsilon = 0.5 (16.7% of the budget), would be paid" in text.out
     assert Ledger.open("study.ledger").head() == head
-    assert sorted(path.name for path in folder.iterdir()) == ["study.ledger", "study.toml"]
+    assert sorted(path.name for path in folder.iterdir()) == ["study.ledger", "study.ledger.head", "study.toml"]
 
 
 def test_release_writes_files_and_spends_once(run: Callable, study: Callable) -> None:
@@ -195,7 +196,15 @@ def test_ledger_commands(run: Callable, study: Callable, tmp_path: Path) -> None
     assert "BetaBernoulli" in text.out
 
     verified = run("ledger", "verify", "study.ledger", "--head", shown["head"], "--json")
-    assert verified.document == {"path": "study.ledger", "verified": True, "entries": 1, "head": shown["head"]}
+    told = {"path": "study.ledger", "verified": True, "entries": 1, "head": shown["head"]}
+    assert verified.document == {**told, "accepted": [], "notices": []}
+    Path("study.ledger.head").unlink()
+    lost = run("ledger", "verify", "study.ledger")
+    assert (lost.code, lost.out) == (1, "")
+    assert "must have its head file" in lost.err
+    accepted = run("ledger", "verify", "study.ledger", "--accept-head", "--json").document
+    assert [each["event"] for each in accepted["accepted"]] == [3]
+    assert "without a head file at event 3" in run("ledger", "verify", "study.ledger").out
     assert "is consistent" in run("ledger", "verify", "study.ledger").out
     wrong = run("ledger", "verify", "study.ledger", "--head", "0" * 64, "--json")
     assert wrong.code == 1

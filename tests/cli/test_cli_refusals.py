@@ -47,7 +47,12 @@ def assert_refused(ran: object, folder: Path, words: str) -> None:
     assert ran.err.count("\n") == 1
     assert words in ran.err
     assert Ledger.open(folder / "study.ledger").entries() == ()
-    assert sorted(path.name for path in folder.iterdir()) == ["patients.csv", "study.ledger", "study.toml"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "patients.csv",
+        "study.ledger",
+        "study.ledger.head",
+        "study.toml",
+    ]
 
 
 @pytest.mark.parametrize("name", list(BAD_STUDIES))

@@ -8,6 +8,7 @@ from subprocess import Popen
 
 from discreet.guarantee import Budget
 from discreet.ledger import Ledger
+from discreet.ledger.head import HeadFile
 
 Start = Callable[..., "Popen[str]"]
 
@@ -95,6 +96,9 @@ def test_eight_processes_spend_forty_of_forty(path: Path, start: Start) -> None:
     assert sum(map(int, accepted)) == 40
     assert ledger.spent() == Decimal(40)
     assert len(ledger.entries()) == 40
+    head = HeadFile(path).read()
+    assert head is not None
+    assert (head.seq, head.hash) == (41, ledger.head())  # the last of eight writers of it was the last of the chain
     ledger.verify()
 
 

@@ -39,7 +39,7 @@ def test_create_never_overwrites(ledger: Ledger, path: Path, tmp_path: Path) -> 
             Ledger.create(tmp_path / taken, Budget(epsilon=1))
     assert (tmp_path / "text").read_text() == "mine"
     assert ledger.remaining() == 0
-    assert sorted(os.listdir(tmp_path)) == ["link", "study.ledger", "text"]
+    assert sorted(os.listdir(tmp_path)) == ["link", "study.ledger", "study.ledger.head", "text"]
 
 
 def test_create_loses_to_a_file_that_appears_in_the_meantime(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,7 @@ def test_a_ledger_switched_to_wal_mode_is_switched_back(ledger: Ledger, path: Pa
 
 
 def test_every_connection_waits_for_the_disk(ledger: Ledger) -> None:
-    with ledger._store.write() as events:
+    with sqlite.SqliteStore(ledger.path).write() as events:
         assert events._connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
         assert events._connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 

@@ -14,6 +14,7 @@ from discreet.errors import LedgerError
 from discreet.guarantee import Budget, PureDP
 from discreet.ledger import Ledger
 from discreet.ledger.chain import Event
+from discreet.ledger.head import Head, HeadFile
 from discreet.ledger.sqlite import SCHEMA
 
 
@@ -83,7 +84,7 @@ def test_altered_triggers_are_noticed(used: Ledger, path: Path) -> None:
 
 
 def rebuild(path: Path, change: Callable[[int, dict[str, object]], None]) -> None:
-    """A forger who knows the format: rewrite bodies and recompute every hash."""
+    """A forger who knows the format: rewrite bodies and recompute every hash, and that of the head file."""
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute("SELECT seq, kind, entry, body FROM events ORDER BY seq").fetchall()
     last, statements = None, []
@@ -96,6 +97,8 @@ def rebuild(path: Path, change: Callable[[int, dict[str, object]], None]) -> Non
             f"UPDATE events SET body = '{quoted}', previous = '{last.previous}', hash = '{last.hash}' WHERE seq = {seq}"
         )
     edit(path, *statements)
+    assert last is not None
+    HeadFile(path).write(Head(last.seq, last.hash))
 
 
 def test_a_rebuilt_chain_must_still_add_up(used: Ledger, path: Path) -> None:
@@ -146,7 +149,10 @@ def test_a_rolled_back_copy_is_given_away_by_a_noted_head(ledger: Ledger, path: 
     (tmp_path / "backup").replace(path)
     with pytest.raises(LedgerError, match="replaced or restored"):
         ledger.spent()  # this process remembers what it saw
-    restored = Ledger.open(path)
+    with pytest.raises(LedgerError, match="restored from an older copy"):
+        Ledger.open(path)  # and the file beside it remembers for all others
+    HeadFile(path).path.unlink()
+    restored = Ledger.accept_head(path)
     restored.verify()  # the planted twin: without the head the older copy looks sound
     restored.verify(early)
     with pytest.raises(LedgerError, match="events 1 to 2 do not"):
@@ -156,6 +162,9 @@ def test_a_rolled_back_copy_is_given_away_by_a_noted_head(ledger: Ledger, path: 
 def test_a_fresh_ledger_of_the_same_budget_is_another_ledger(ledger: Ledger, path: Path) -> None:
     head = ledger.head()
     path.unlink()
+    with pytest.raises(LedgerError, match="never overwritten"):
+        Ledger.create(path, Budget(epsilon=1))  # whoever deletes a spent ledger has still its head in the way
+    HeadFile(path).path.unlink()
     with pytest.raises(LedgerError, match="events 1 to 1 do not"):
         Ledger.create(path, Budget(epsilon=1)).verify(head)
 

@@ -112,6 +112,9 @@ def show(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
 def verify(
     path: LedgerFile,
     head: Annotated[str | None, typer.Option(help="A head noted earlier, which must still be in the chain.")] = None,
+    accept_head: Annotated[
+        bool, typer.Option("--accept-head", help="The head file is lost: take the chain as it is, and record that.")
+    ] = False,
     as_json: terminal.AsJson = False,
 ) -> None:
     """Check every hash, total and limit.
@@ -123,14 +126,18 @@ def verify(
     """  # noqa: D301
     from discreet.ledger import Ledger
 
-    found = Ledger.open(path)
-    found.verify(head)
+    found = Ledger.accept_head(path, head) if accept_head else Ledger.open(path)
+    notices = found.verify(head)
+    accepted = [{"event": event, "time": time} for event, time in found.accepted()]
     if as_json:
-        terminal.emit({"path": str(path), "verified": True, "entries": len(found.entries()), "head": found.head()})
+        body = {"path": str(path), "verified": True, "entries": len(found.entries()), "head": found.head()}
+        terminal.emit({**body, "accepted": accepted, "notices": list(notices)})
         return
     lines = [
         ("entries", str(len(found.entries()))),
         ("spent", balance.words(found, found.spent())),
         ("head", found.head()),
+        *(("accepted", f"without a head file at event {each['event']}, {each['time']}") for each in accepted),
+        *(("notice", notice) for notice in notices),
     ]
     terminal.facts(terminal.console(), f"{path} is consistent", lines)

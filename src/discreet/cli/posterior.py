@@ -56,12 +56,14 @@ def posterior(
     kind = "draws" if drawn else "plug-in" if plug_in else "noise-aware"
     if as_json:
         body = {"release": str(file), "kind": kind, "level": level, "guarantee": release.guarantee.to_json()}
+        body |= {"notice": release.notice} if release.notice else {}
         terminal.emit(
             {**body, "words": str(release.guarantee), "parameters": [row.to_json() for row in rows]} | _states(read)
         )
         return
     screen = terminal.console()
     lines = [("model", repr(release.model)), ("guarantee", str(release.guarantee)), ("posterior", KINDS[kind])]
+    lines += [("notice", release.notice)] if release.notice else []
     terminal.facts(screen, str(file), lines)
     known = all(row.interval for row in rows)
     table = terminal.table(["parameter"], ["mean", *([f"{100 * level:.4g}% interval"] if known else [])])

@@ -95,6 +95,9 @@ def _releases(study: "Study", requests: Sequence["Request"], ledger: "Ledger") -
         price = Decimal(0) if status else entry.spend
         step = _step(request, made.guarantee, price, ledger.remaining(), HOW[status], ledger)
         step.document["release"] = made.to_json()
+        if made.notice:
+            step.document["notice"] = made.notice
+            step.lines.append(("notice", made.notice))
         yield step
 
 

@@ -4,6 +4,7 @@ Kinds and versions are never removed and never change meaning; an unknown kind o
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from discreet.errors import GuaranteeError
@@ -54,8 +55,8 @@ GUARANTEES: dict[str, type[Guarantee]] = {
 }
 
 
-def from_json(body: Mapping[str, Any]) -> Guarantee:
-    """Read any guarantee written by `to_json`."""
+def from_json(body: Mapping[str, Any], words: Basis | None = None) -> Guarantee:
+    """Read any guarantee written by `to_json`; with `words`, theorem and sampler are told as in this basis."""
     fields = dict(body) if isinstance(body, Mapping) else {}
     kind, version = fields.pop("kind", None), fields.pop("version", None)
     if kind not in GUARANTEES or version != GUARANTEES[kind].version:
@@ -64,11 +65,12 @@ def from_json(body: Mapping[str, Any]) -> Guarantee:
         )
     try:
         if "parts" in fields:
-            fields["parts"] = tuple(from_json(part) for part in fields["parts"])
+            fields["parts"] = tuple(from_json(part, words) for part in fields["parts"])
         if "part" in fields:
-            fields["part"] = from_json(fields["part"])
+            fields["part"] = from_json(fields["part"], words)
         if "basis" in fields:
-            fields["basis"] = Basis(**fields["basis"])
+            basis = Basis(**fields["basis"])
+            fields["basis"] = basis if words is None else replace(basis, theorem=words.theorem, sampler=words.sampler)
         return GUARANTEES[kind](**fields)
     except (TypeError, KeyError, AttributeError):
         raise GuaranteeError(f"Guarantee.{kind} must have exactly its own fields, got {sorted(body)}") from None

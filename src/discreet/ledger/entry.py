@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
+from discreet.accounting import version
 from discreet.accounting.filters import plain
 from discreet.errors import DiscreetError, LedgerError
 from discreet.guarantee import Guarantee, from_json
 from discreet.ledger.chain import Event, canonical, digest
 
-__all__ = ["Entry", "entry_id", "read_amount", "read_entry", "request_key", "reserve_content"]
+__all__ = ["Entry", "accounting_of", "entry_id", "read_amount", "read_entry", "request_key", "reserve_content"]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What was reserved, what it cost and what the ledger had spent with it; all of it is public."""
+    """What was reserved, what it cost, by which accounting, and what the ledger had spent with it; all is public."""
 
     id: str
     request: str
@@ -26,6 +27,7 @@ class Entry:
     spent_after: Decimal
     status: Literal["reserved", "settled"]
     release: dict[str, Any] | None
+    accounting: int
 
 
 def request_key(recipe: Mapping[str, Any]) -> str:
@@ -43,6 +45,7 @@ def reserve_content(
 ) -> dict[str, Any]:
     """The body of a reserve event: amounts are texts, so that no reader rounds them."""
     return {
+        "accounting": version.ACCOUNTING,
         "request": request_key(recipe),
         "recipe": dict(recipe),
         "guarantee": guarantee.to_json(),
@@ -58,6 +61,11 @@ def read_amount(text: Any) -> Decimal:
     return Decimal(text)
 
 
+def accounting_of(content: Mapping[str, Any]) -> int:
+    """The version of the accounting that priced what an event says; events without one are older than versions."""
+    return version.read_version("Ledger.accounting", content.get("accounting", version.UNVERSIONED), LedgerError)
+
+
 def read_entry(reserve: Event, settle: Event | None) -> Entry:
     """The entry that a reserve event and, if there is one, its settle event describe."""
     try:
@@ -71,6 +79,7 @@ def read_entry(reserve: Event, settle: Event | None) -> Entry:
             spent_after=read_amount(content["spent_after"]),
             status="reserved" if settle is None else "settled",
             release=None if settle is None else settle.content()["release"],
+            accounting=accounting_of(content),
         )
     except (KeyError, TypeError, ValueError, DiscreetError):
         raise LedgerError(

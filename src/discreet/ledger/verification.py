@@ -1,20 +1,26 @@
 """The whole ledger replayed from its first event: hashes, running totals in exact decimals, limit, one use of each.
 
-What `Ledger.reserve` and `Ledger.settle` must have made true one event at a time, read back from the beginning.
+What `Ledger.reserve` and `Ledger.settle` must have made true one event at a time, read back from the beginning. Within
+one version of the accounting a spend is the price of its guarantee to 1e-9; what an older version charged stays
+charged, and is reported where today's price is higher.
 """
 
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 
+from discreet.accounting import version
 from discreet.accounting.filters import SMALLEST_REQUEST
-from discreet.errors import LedgerError
+from discreet.errors import GuaranteeError, LedgerError
 from discreet.guarantee import Guarantee
 from discreet.ledger.chain import Event
-from discreet.ledger.entry import entry_id, read_entry, request_key
+from discreet.ledger.entry import Entry, entry_id, read_entry, request_key
 
-__all__ = ["replay"]
+__all__ = ["LEAST", "Cheap", "replay"]
+
+LEAST = Decimal("0.999999999")  # of a price, within one version of the accounting
 
 Price = Callable[[Guarantee], Decimal]
+Cheap = tuple[Entry, Decimal | None]  # an entry that cost less than today's price; None: today it has no price
 
 
 class _Totals:
@@ -27,6 +33,7 @@ class _Totals:
         self.neighbours: tuple[str, str] | None = None
         self.requests: set[str] = set()
         self.open: set[str] = set()
+        self.cheap: list[Cheap] = []
 
     def reserve(self, event: Event) -> None:
         """Count a reservation."""
@@ -39,11 +46,23 @@ class _Totals:
         _require(entry.id == entry_id(entry.request, event.seq), event, "have the entry id of its request")
         _require(neighbours == self.neighbours, event, "have the relation and unit of the first reservation")
         _require(entry.spend >= SMALLEST_REQUEST, event, "spend at least 1e-12")
-        _require(entry.spend >= self.price(entry.guarantee), event, "spend at least the price of its guarantee")
+        self._check_price(entry, event)
         _require(entry.spent_after == self.spent, event, "have the sum of all spends as its running total")
         _require(self.spent <= self.limit, event, "stay within the limit")
         self.requests.add(entry.request)
         self.open.add(entry.id)
+
+    def _check_price(self, entry: Entry, event: Event) -> None:
+        older = entry.accounting < version.ACCOUNTING
+        try:
+            price = self.price(entry.guarantee)
+        except GuaranteeError:
+            _require(older, event, "have a guarantee with a price")
+            self.cheap.append((entry, None))
+            return
+        _require(older or entry.spend >= price * LEAST, event, "spend at least the price of its guarantee")
+        if entry.spend < price * LEAST:
+            self.cheap.append((entry, price))
 
     def settle(self, event: Event) -> None:
         """Count a settlement: of a reserved entry, once."""
@@ -52,10 +71,10 @@ class _Totals:
         self.open.remove(event.entry)
 
 
-def replay(events: Iterable[Event], limit: Decimal, head: str | None, price: Price) -> None:
+def replay(events: Iterable[Event], limit: Decimal, head: str | None, price: Price) -> list[Cheap]:
     """Refuse a chain that is altered anywhere or, if a head noted earlier is given, no longer contains it.
 
-    Must run in a decimal context that never rounds.
+    Returns the entries that today's accounting would charge more for. Must run in a decimal context that never rounds.
     """
     last: Event | None = None
     totals = _Totals(limit, price)
@@ -76,6 +95,7 @@ def replay(events: Iterable[Event], limit: Decimal, head: str | None, price: Pri
             f"Ledger must contain the head noted earlier, but events 1 to {last.seq} do not: the file was replaced or "
             "restored from an older copy"
         )
+    return totals.cheap
 
 
 def _require(holds: bool, event: Event, duty: str) -> None:

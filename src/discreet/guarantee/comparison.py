@@ -1,0 +1,73 @@
+"""Is a guarantee that was stored the one that is computed today? Never by equality: accounting improves.
+
+Two guarantees are the **same** if they have the same kinds, parts, relation and unit, and every number agrees to 1e-9
+of itself; theorems and samplers are words. Today's is **above** a stored one if, at some point of a public grid, it has
+a larger epsilon at a delta, or a larger Rényi divergence at an order, by more than 1e-9. What is read follows:
+
+| priced by | and today's is | what is shown |
+|---|---|---|
+| any version | the same | today's |
+| an older version | not above | the stored one: what was promised still holds |
+| an older version | above | today's, and beside it what was paid |
+| this version | another | nothing: the file was altered, or the guarantee is another request's |
+
+A request is answered by the same law whatever version prices it, so an older price is never a reason to withhold the
+answer it paid for.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.guarantee.basis import Guarantee
+
+__all__ = ["TOLERANCE", "Reading", "above", "read_today", "same"]
+
+TOLERANCE = 1e-9
+DELTAS = (0.0, 1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
+ORDERS = (1.5, 2.0, 4.0, 16.0, 64.0)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The guarantee to show, and what was paid where that is less than today's accounting certifies."""
+
+    shown: Guarantee
+    paid: Guarantee | None = None
+
+
+def read_today(stored: Guarantee, today: Guarantee, *, older: bool) -> Reading | None:
+    """What a stored guarantee means under today's accounting; None if it cannot be of the same request."""
+    if same(stored, today):
+        return Reading(today)
+    if not older or (stored.relation, stored.unit) != (today.relation, today.unit):
+        return None
+    return Reading(today, stored) if above(today, stored) else Reading(stored)
+
+
+def same(one: Guarantee, other: Guarantee) -> bool:
+    """Equal in kind, parts, relation and unit, and in every number to 1e-9."""
+    return _alike(one, other)
+
+
+def above(today: Guarantee, stored: Guarantee) -> bool:
+    """Whether today's curve is above the stored one somewhere on the grid."""
+    points = [(today.epsilon(delta), stored.epsilon(delta)) for delta in DELTAS]
+    points += [(today.renyi(order), stored.renyi(order)) for order in ORDERS]
+    return not all(now <= then * (1 + TOLERANCE) for now, then in points)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if isinstance(one, Guarantee):
+        if type(one) is not type(other) or (one.relation, one.unit) != (other.relation, other.unit):
+            return False
+        return _alike(one.arguments(), other.arguments())
+    if isinstance(one, Mapping):
+        return isinstance(other, Mapping) and one.keys() == other.keys() and all(_alike(one[k], other[k]) for k in one)
+    if isinstance(one, tuple | list):
+        both = isinstance(other, tuple | list) and len(one) == len(other)
+        return both and all(_alike(a, b) for a, b in zip(one, other, strict=True))
+    if isinstance(one, float) or isinstance(other, float):
+        return isinstance(other, int | float) and math.isclose(one, other, rel_tol=TOLERANCE)
+    return bool(one == other)

@@ -1,0 +1,90 @@
+"""What one process has verified of a chain: the hash of every event, and where each request and entry is.
+
+It is built by replaying the whole chain when a ledger is opened, and extended by the events that came since, each
+verified once. The ledger looks things up here and not in the table: a row that was deleted, changed or moved behind an
+open ledger is refused when it is needed, and its absence is never taken for an answer that has not left yet.
+
+Only hashes are recomputed, and no release is parsed; `Ledger.verify` checks what the events say.
+"""
+
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from threading import Lock
+
+from discreet.errors import LedgerError
+from discreet.ledger.chain import ORIGIN, Event
+
+__all__ = ["Index", "Row"]
+
+Row = tuple[int, str, str, str | None, str, str, str]  # seq, kind, entry, request, body, previous, hash
+
+DIGEST = 32
+VERSIONED = '{"accounting":'  # how the bodies begin that versions with a head file write: keys are sorted
+REQUEST = '"request":"'  # its last occurrence in the body of a reservation: only amounts come after it
+
+
+class Index:
+    """The verified events; grows only."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()  # threads share one ledger
+        self._hashes = bytearray()
+        self.requests: dict[str, int] = {}
+        self.reserves: dict[str, int] = {}
+        self.settles: dict[str, int] = {}
+        self.last_reserve: int | None = None
+        self.keeps_heads = False  # whether some event was written by a version that keeps a head file
+
+    @property
+    def seq(self) -> int:
+        """The number of the last verified event; 0 before the first."""
+        return len(self._hashes) // DIGEST
+
+    def hash(self, seq: int) -> str:
+        """The hash of a verified event; the origin's before the first, nothing outside the chain."""
+        return self._hashes[DIGEST * (seq - 1) : DIGEST * seq].hex() if seq > 0 else ORIGIN
+
+    def contains(self, seq: int, hash: str) -> bool:  # noqa: A002
+        """Whether this is a verified event."""
+        return 1 <= seq <= self.seq and self.hash(seq) == hash
+
+    def extend(self, rows_after: Callable[[int], Iterable[Row]]) -> None:
+        """Verify the events that follow the last verified one."""
+        with self._lock:
+            seq, last = self.seq, self.hash(self.seq)
+            for row in rows_after(seq):
+                seq += 1
+                last = self._add(seq, last, row)
+            if seq == 0:
+                raise LedgerError("Ledger event 1 must exist: the ledger is empty")
+
+    def _add(self, seq: int, last: str, row: Row) -> str:
+        found, kind, entry, request, body, previous, stored = row
+        if found != seq or previous != last:
+            raise LedgerError(f"Ledger event {seq} must follow the event before it: the ledger was altered")
+        made = sha256(f"{previous}\n{seq}\n{kind}\n{entry}\n{body}".encode())
+        if made.hexdigest() != stored:
+            raise LedgerError(f"Ledger event {seq} must have the hash of its content: the ledger was altered")
+        if kind == "settle":
+            if entry not in self.reserves or entry in self.settles:
+                raise LedgerError(f"Ledger event {seq} must settle a reserved entry, once: the ledger was altered")
+            self.settles[entry] = seq
+        elif kind == "reserve":
+            named = body.rpartition(REQUEST)[2][:64]
+            if named != request or named in self.requests or entry in self.reserves:
+                raise LedgerError(f"Ledger event {seq} must reserve its own request, once: the ledger was altered")
+            self.requests[named] = self.reserves[entry] = self.last_reserve = seq
+        if (kind == "create") != (seq == 1) or (request is None) != (kind != "reserve"):
+            raise LedgerError(f"Ledger event {seq} must be create at the start only: the ledger was altered")
+        self.keeps_heads = self.keeps_heads or body.startswith(VERSIONED)
+        self._hashes += made.digest()
+        return stored
+
+    def check(self, seq: int, event: Event | None) -> Event:
+        """The event read as number `seq`, if it is the one that was verified."""
+        if event is None:
+            raise LedgerError(f"Ledger event {seq} must exist: the ledger was altered")
+        event.check()
+        if event.seq != seq or not self.contains(seq, event.hash):
+            raise LedgerError(f"Ledger event {seq} must be the one verified before: the ledger was altered")
+        return event
