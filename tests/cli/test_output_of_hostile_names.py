@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.cli import terminal
 from discreet.ledger import Ledger
+from discreet.posterior import event_log
 from discreet.visible import LONGEST, visible
 
 HOSTILE = [
@@ -156,16 +157,45 @@ def test_refusals_repeat_names_visible_and_bounded(run: Callable, study: Callabl
                 assert ran.out.isascii()
 
 
-def test_a_name_on_a_progress_line_is_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Screen(io.StringIO):
-        def isatty(self) -> bool:
-            return True
+def test_names_of_files_reach_the_terminal_visible(
+    run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in names(9, 4):
+        name = name.replace("\x00", "").replace("/", "")
+        for command in (["init", name], ["init", name], ["ledger", "create", f"{name}.ledger"]):
+            for extra in ([], ["--json"]):
+                ran = run(*command, "--epsilon", 1, *extra)
+                assert_shown(ran.out + ran.err)
+                assert "Traceback" not in ran.err
+        assert (tmp_path / name / "study.toml").exists()
 
-    screen = Screen()
-    monkeypatch.setattr("sys.stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    terminal.counter("[red]a[/]\u202e{task.completed}\x9b")(3)
-    assert "[red]a[/]\\u202e{task.completed}\\x9b 3 states" in screen.getvalue()
+
+def test_the_map_of_an_event_log_keeps_its_lines() -> None:
+    lines = event_log._columns(["a\nb", "\u202ec", "x" * 50])
+    assert lines == ["a b                 ", "\\u202ec             ", "x" * 19 + "…"]
+
+
+class Watched(io.StringIO):
+    """A standard error that somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_name_on_a_counting_line_is_shown_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors, output = Watched(), io.StringIO()
+    monkeypatch.setattr("sys.stderr", errors)
+    monkeypatch.setattr("sys.stdout", output)
+    count = terminal.counter("[red]a[/]\u202e{task.completed}\x9b")
+    count(3)
+    count(1000)
+    told = "[red]a[/]\\u202e{task.completed}\\x9b"
+    shown = f"{terminal.ERASED}{told} 3 states{terminal.ERASED}{told} 1,003 states"
+    assert errors.getvalue() == shown
+    terminal.emit({"a": 1})  # on standard output, whoever looks at standard error
+    assert json.loads(output.getvalue()) == {"a": 1}
+    assert errors.getvalue() == shown + terminal.ERASED
 
 
 @given(text=st.text(st.characters(), max_size=60) | st.text(max_size=5).map(lambda text: text * 500))

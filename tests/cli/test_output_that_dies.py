@@ -17,8 +17,8 @@ COMMANDS = [
     ["ledger"],
     ["ledger", "show", "--help"],
     ["init", "--json-schema"],
-    ["plan", "study.toml", "--runs", "2"],
-    ["plan", "study.toml", "--runs", "2", "--json"],
+    ["plan", "study.toml", "--runs", "2", "--only", "smoking"],
+    ["plan", "study.toml", "--runs", "2", "--only", "smoking", "--json"],
     ["release", "study.toml", "--only", "smoking"],
     ["release", "study.toml", "--only", "smoking", "--json"],
     ["ledger", "show", "study.ledger"],
@@ -98,11 +98,11 @@ def test_a_refusal_is_still_told(study: Callable) -> None:
     assert words.endswith(SENTENCE)
 
 
-@pytest.mark.parametrize("redirection", [">/dev/full", ">&-", ">/dev/full 2>&-", "| true"])
+@pytest.mark.parametrize("redirection", [">/dev/full 2>&1", ">&-", "| true"])
 def test_a_real_process_ends_in_order(study: Callable, redirection: str) -> None:
     """The interpreter flushes once more at its end, which must not fail either."""
     study()
     shell = f'"{sys.executable}" -m discreet ledger show study.ledger --json {redirection}'
     ran = subprocess.run(["bash", "-c", shell + "; exit ${PIPESTATUS[0]}"], capture_output=True, text=True)
     assert ran.returncode == (141 if redirection == "| true" else 1)
-    assert ran.stderr == ("" if redirection in ("| true", ">/dev/full 2>&-") else SENTENCE)
+    assert ran.stderr == (SENTENCE if redirection == ">&-" else "")

@@ -37,6 +37,7 @@ PACKAGE = Path(__file__).parents[1]
 INDENT = 14
 STEPS_OF_A_SECOND = 200
 INTERRUPTED = 130
+ERASED = "\r\x1b[2K"
 
 T = TypeVar("T")
 
@@ -70,6 +71,7 @@ class Screen:
         """A text, made visible, or a table, folded where it is wider than the screen."""
         from rich.text import Text
 
+        LINE.erase()
         self._console.print(thing.rendered() if isinstance(thing, Table) else Text(visible(thing), style))
 
     def block(self, text: str) -> None:
@@ -81,6 +83,7 @@ class Screen:
         """One line of texts with their styles, which is not folded."""
         from rich.text import Text
 
+        LINE.erase()
         self._console.print(Text.assemble(*((visible(text), style) for text, style in parts)), soft_wrap=True)
 
 
@@ -118,6 +121,7 @@ def console(*, quiet: bool = False) -> Screen:
 
 def write(text: str) -> None:
     """Print lines of this package, such as help, as they are."""
+    LINE.erase()
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
@@ -156,21 +160,37 @@ def progress(items: Sequence[T], description: str, *, steps: int) -> Iterable[T]
     return track(items, description, console=screen, transient=True, disable=not shown)  # the description is ours
 
 
+class CountingLine:
+    """The one line of standard error that counts; it is gone before anything else is shown."""
+
+    shown = False
+
+    def show(self, text: str) -> None:
+        """Replace what the line says, where somebody looks on."""
+        if sys.stderr.isatty():
+            sys.stderr.write(f"{ERASED}{text}")
+            sys.stderr.flush()
+            self.shown = True
+
+    def erase(self) -> None:
+        """Take the line away."""
+        if self.shown:
+            sys.stderr.write(ERASED)
+            sys.stderr.flush()
+            self.shown = False
+
+
+LINE = CountingLine()
+
+
 def counter(description: str) -> Callable[[int], None]:
     """A line on standard error that counts what it is called with: states of chains, a public cost."""
-    from rich.console import Console
-    from rich.progress import Progress, TextColumn
-
-    screen = Console(stderr=True)
-    count = TextColumn("{task.description} {task.completed:,} states", markup=False)  # a name is no markup
-    bar = Progress(count, console=screen, transient=True)
-    task = bar.add_task(visible(description), total=None)
+    total, name = 0, visible(description, 50)  # a line that is wider than the screen could not be erased
 
     def advance(states: int) -> None:
-        if screen.is_terminal:
-            bar.start()
-            bar.advance(task, states)
-            bar.refresh()
+        nonlocal total
+        total += states
+        LINE.show(f"{name} {total:,} states")
 
     return advance
 
@@ -194,6 +214,7 @@ def report(problem: BaseException, *, as_json: bool) -> int:
     else:
         text = f"unexpected {kind} at {_place(problem)}; its message is withheld because it may quote private values"
     line = visible(" ".join(text.split()))
+    LINE.erase()
     sys.stderr.write(f"error: {line}\n")
     sys.stderr.flush()
     if as_json:
