@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = dead.code
             if not dead.quiet:
                 sys.stderr.write(f"error: {dead}\n")
-    return 128 + signals[0] if signals and code == terminal.INTERRUPTED else code
+    return 128 + signals[0] if signals and code != 0 else code  # however its end was told
 
 
 def _run(given: list[str]) -> int:
