@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test check bench audit docs clean
+.PHONY: demo test test-pandas3 check bench audit docs clean
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -25,6 +25,20 @@ test: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not audit'
 
+# the tests of sources under the other major version of pandas: .venv once more, with pandas 3 before it
+PANDAS3 := .venv-pandas3
+PURELIB := import sysconfig; path = sysconfig.get_path("purelib")
+$(PANDAS3)/.installed: $(STAMP)
+	$(BIN)/python -m venv $(PANDAS3)
+	$(BIN)/python -c '$(PURELIB); print(f"import site; site.addsitedir({path!r})")' \
+	  > "$$($(PANDAS3)/bin/python -c '$(PURELIB); print(path)')/base.pth"
+	$(PANDAS3)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps 'pandas==3.1.1'
+	touch $@
+
+test-pandas3: $(PANDAS3)/.installed
+	$(PANDAS3)/bin/python -c 'import pandas; assert pandas.__version__.startswith("3.")'
+	$(PANDAS3)/bin/python -m pytest -n 2 --dist worksteal -m 'not audit' tests/sources
+
 # make audit ONLY=name runs the checks whose name contains it; figures are printed at the end, results are kept
 audit: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -rP -m audit $(if $(ONLY),-k '$(ONLY)')
@@ -37,4 +51,4 @@ docs: $(STAMP)
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf .venv build dist site
+	rm -rf .venv $(PANDAS3) build dist site
