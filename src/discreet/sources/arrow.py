@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MOST_DIGITS = 38  # of DuckDB's decimals
 
-__all__ = ["ArrowRows", "is_bytes", "scannable", "scannable_type", "storage_of"]
+__all__ = ["ArrowRows", "is_bytes", "scannable", "scannable_type", "scanned_type", "storage_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,15 @@ class ArrowRows:
 
 
 def scannable_type(name: str, kind: "pa.DataType") -> "pa.DataType":
-    """The Arrow type in which column `name` of type `kind` is scanned; nested and time types are refused.
+    """The Arrow type in which column `name` of type `kind` is scanned; nested and time types are refused."""
+    scanned = scanned_type(kind)
+    if scanned is None:
+        raise wrong_type(name, str(kind))
+    return scanned
+
+
+def scanned_type(kind: "pa.DataType") -> "pa.DataType | None":
+    """The Arrow type in which cells of type `kind` are scanned, None if they are neither texts, numbers nor booleans.
 
     One cell of bytes among texts makes writers declare all of them bytes: they are read as the texts they are.
     """
@@ -48,7 +56,7 @@ def scannable_type(name: str, kind: "pa.DataType") -> "pa.DataType":
 
     is_ = pa.types
     if is_.is_dictionary(kind):
-        return scannable_type(name, kind.value_type)
+        return scanned_type(kind.value_type)
     if is_.is_string(kind) or is_.is_large_string(kind) or is_.is_string_view(kind) or is_.is_null(kind):
         return pa.large_string()
     if is_bytes(kind):
@@ -59,7 +67,7 @@ def scannable_type(name: str, kind: "pa.DataType") -> "pa.DataType":
         return kind
     if is_.is_floating(kind):
         return pa.float32() if is_.is_float16(kind) else kind
-    raise wrong_type(name, str(kind))
+    return None
 
 
 def is_bytes(kind: "pa.DataType") -> bool:

@@ -78,9 +78,9 @@ def csv_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[CsvFiles], 
     columns = columns_read(schema)
     require_columns(columns, header)
     cells = {name: Cell(f"c{i}", "text") for i, name in enumerate(columns)}
-    owner = Cell(cells[schema.unit.column].column, "field") if isinstance(schema.unit, Person) else None
+    owners = [Cell(cells[schema.unit.column].column, "field")] if isinstance(schema.unit, Person) else []
     positions = tuple(header.index(name) for name in columns)
-    return (CsvFiles(paths, positions, handed_over(schema, cells, owner)),), cells_of(schema, cells)
+    return (CsvFiles(paths, positions, handed_over(schema, cells, owners)),), cells_of(schema, cells)
 
 
 def _header(path: str) -> list[str]:

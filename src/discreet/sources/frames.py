@@ -39,11 +39,11 @@ def frame_rows(rows: Any, schema: Schema) -> tuple[tuple[ArrowRows], dict[str, C
     read = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}[_package(rows) or "pyarrow"]
     columns = read(rows, schema)
     cells = {name: Cell(f"c{i}", storage_of(columns[name].type)) for i, name in enumerate(schema.columns)}
-    table, owner = {cells[name].column: columns[name] for name in schema.columns}, None
+    table, owners = {cells[name].column: columns[name] for name in schema.columns}, []
     if isinstance(schema.unit, Person):
         table["owner"] = _owners(rows, schema.unit.column, columns[schema.unit.column])
-        owner = Cell("owner", storage_of(table["owner"].type))
-    return (ArrowRows(pa.table(table), handed_over(schema, cells, owner)),), cells
+        owners = [Cell("owner", storage_of(table["owner"].type))]
+    return (ArrowRows(pa.table(table), handed_over(schema, cells, owners)),), cells
 
 
 def _owners(rows: Any, name: str, read: Any) -> Any:

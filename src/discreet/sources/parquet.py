@@ -1,22 +1,23 @@
-"""Parquet files, scanned by DuckDB; files of one glob are matched by column name.
+"""Parquet files, scanned by DuckDB; files of one glob are matched by column name, and may differ in types (`parts`).
 
 DuckDB refuses a whole file for one text that is not UTF-8. `RepairedParquet` then reads the same files through Arrow
 and puts U+FFFD in place of such bytes, so that a single cell cannot stop a release. So it does where texts are longer
 than DuckDB's memory, which holds a few thousand of them at once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import escape
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import SchemaError
 from discreet.schema import Person, Schema
-from discreet.sources.arrow import MOST_DIGITS, scannable, scannable_type, storage_of
+from discreet.sources.arrow import scannable, scannable_type, storage_of
 from discreet.sources.cells import Cell
 from discreet.sources.columns import columns_read, require_columns
 from discreet.sources.duckdb import Origin
-from discreet.sources.relation import RAW, cells_of, handed_over
+from discreet.sources.parts import Slot, alike, place, slot_of, slots_of, storage_together, together
+from discreet.sources.relation import RAW, handed_over
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,9 +29,7 @@ MOST_TEXT = 2**26  # bytes of one column in one row group
 MOST_CODES = 2**28  # bytes that become codes of texts
 FEW_ROWS, MANY_ROWS = 2**4, 2**12  # in memory at once, with long texts and without
 BUFFER = 2**20  # bytes of a file
-
-# Types that every value of each other's widens to.
-ALIKE = ({"int8", "int16", "int32", "int64"}, {"float", "double"}, {"string", "large_string"})
+PARTS = "parts"  # the relation of a stream of files
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,7 @@ class ParquetFiles:
 
     def count(self) -> int:
         """The number of rows, from the files' footers."""
-        from pyarrow.parquet import read_metadata
-
-        return sum(read_metadata(path).num_rows for path in self.paths)
+        return _number_of_rows(self.paths)
 
     def attach(self, connection: Any, name: str) -> None:
         """A view of the files under `name`."""
@@ -76,59 +73,69 @@ class ParquetFiles:
 
 @dataclass(frozen=True)
 class RepairedParquet:
-    """The same rows read through Arrow, with bytes that are not UTF-8 replaced and few long texts at a time."""
+    """The same rows read through Arrow, with bytes that are not UTF-8 replaced and few long texts at a time.
+
+    Files are streamed one after the other, each by its own types, and put `together` as the `view` expects it.
+    """
 
     paths: tuple[str, ...]
-    columns: tuple[str, ...]
-    view: str  # over the columns of the files
+    slots: Mapping[str, tuple[Slot, ...]]
+    together: str
+    view: str
     files: Sequence[str] = ()  # read here, not by DuckDB
 
     def count(self) -> int:
         """The number of rows."""
-        return ParquetFiles(self.paths, self.columns, self.view).count()
+        return _number_of_rows(self.paths)
 
     def attach(self, connection: Any, name: str) -> None:
-        """The union of one stream per file under `name`."""
-        parts = []
-        for i, path in enumerate(self.paths):
-            connection.register(f"{RAW}_{i}", _stream(path, self.columns))
-            parts.append(f"FROM {RAW}_{i}")
-        connection.execute(f"CREATE OR REPLACE TEMP VIEW {RAW} AS {' UNION ALL BY NAME '.join(parts)}")
+        """A view of the stream under `name`."""
+        connection.register(PARTS, _stream(self.paths, self.slots))
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {RAW} AS {self.together}")
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {self.view}")
 
-    def batches(self, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
-        """These columns, c0, c1, …, in order."""
-        return ParquetFiles(self.paths, self.columns, self.view).batches(columns)
+    def batches(self, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":  # noqa: ARG002
+        """Refused: what is kept in several types is put together by the engine."""
+        raise SchemaError("open.source must be Parquet files of equal types to be read as they are")
 
 
 def parquet_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[Origin, ...], dict[str, Cell]]:
     """The files, each of which must hold every declared column, and how they hold it together."""
-    import pyarrow as pa
+    columns = columns_read(schema)
+    files = [_types(path, columns) for path in paths]
+    kinds = {name: [types[name] for types in files] for name in columns}
+    slots = {name: slots_of(name, kinds[name]) for name in columns}
+    owner = schema.unit.column if isinstance(schema.unit, Person) else None
+    cells = {
+        name: Cell(f"c{i}", storage_together(column, slots[name]))
+        for i, (name, column) in enumerate(schema.columns.items())
+    }
+    owners = (
+        [Cell(place(columns.index(owner), k), slot.storage) for k, slot in enumerate(slots[owner])] if owner else []
+    )
+    repaired = RepairedParquet(paths, slots, together(schema, slots, owner, PARTS), handed_over(schema, cells, owners))
+    if not all(alike(kinds[name]) for name in columns):
+        return (repaired,), cells
+    held = {name: Cell(name, slots[name][0].storage) for name in columns}
+    view = handed_over(schema, held, [held[owner]] if owner else [], by_text=True)
+    return (ParquetFiles(paths, columns, view), repaired), cells
+
+
+def _types(path: str, columns: Sequence[str]) -> "dict[str, pa.DataType]":
+    """The types of the columns in one file."""
     from pyarrow.parquet import read_schema
 
-    columns = columns_read(schema)
-    seen: dict[str, dict[str, pa.DataType]] = {name: {} for name in columns}
-    for path in paths:
-        found = read_schema(path)
-        held = found.names
-        require_columns(columns, held)
-        # DuckDB renames a column whose name differs from another's only in case
-        require_columns([name.lower() for name in columns], [name.lower() for name in held])
-        for name in columns:
-            kind = found.field(name).type
-            seen[name][str(kind)] = kind
-    for name, types in seen.items():
-        # a cast between other types may fail on a value
-        if len(types) > 1 and not any(types.keys() <= alike for alike in ALIKE):
-            raise SchemaError(f"Schema.columns[{name!r}] must have one type in all files of the source, got several")
-    kinds = {name: next(iter(types.values())) for name, types in seen.items()}
-    cells = {name: Cell(name, storage_of(scannable_type(name, kind))) for name, kind in kinds.items()}
-    owner = cells[schema.unit.column] if isinstance(schema.unit, Person) else None
-    whole = ParquetFiles(paths, columns, handed_over(schema, cells, owner, by_text=True))
-    repaired = RepairedParquet(paths, columns, handed_over(schema, cells, owner))
-    # DuckDB has doubles for decimals of so many digits, and a cell must mean the same however it is read
-    wide = any(pa.types.is_decimal(kind) and kind.precision > MOST_DIGITS for kind in kinds.values())
-    return (repaired,) if wide else (whole, repaired), cells_of(schema, cells)
+    schema = read_schema(path)
+    require_columns(columns, schema.names)
+    # DuckDB renames a column whose name differs from another's only in case
+    require_columns([name.lower() for name in columns], [name.lower() for name in schema.names])
+    return {name: schema.field(name).type for name in columns}
+
+
+def _number_of_rows(paths: Sequence[str]) -> int:
+    from pyarrow.parquet import read_metadata
+
+    return sum(read_metadata(path).num_rows for path in paths)
 
 
 def _texts(file: "ParquetFile", columns: Sequence[str]) -> list[str]:
@@ -158,25 +165,41 @@ def _relation(connection: Any, paths: Sequence[str]) -> Any:
     return connection.read_parquet([escape(path) for path in paths], union_by_name=True, hive_partitioning=False)
 
 
-def _stream(path: str, columns: Sequence[str]) -> "pa.RecordBatchReader":
-    """The columns as scannable batches; texts stay codes until those that are too long are gone."""
+def _stream(paths: Sequence[str], slots: Mapping[str, tuple[Slot, ...]]) -> "pa.RecordBatchReader":
+    """All files as batches of one column for each slot; texts stay codes until those that are too long are gone."""
     import pyarrow as pa
+
+    names = [place(i, k) for i, held in enumerate(slots.values()) for k, _ in enumerate(held)]
+    kinds = [slot.kind for held in slots.values() for slot in held]
+    schema = pa.schema(list(zip(names, kinds, strict=True)))
+
+    def batches() -> "Iterator[pa.RecordBatch]":
+        for path in paths:
+            for batch in _batches(path, list(slots)):
+                columns = [_in_slots(name, batch.column(name), held) for name, held in slots.items()]
+                yield pa.record_batch([array for column in columns for array in column], schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _in_slots(name: str, rows: Any, slots: Sequence[Slot]) -> list[Any]:
+    """One column of a file in the slot of its type, and nothing in the others."""
+    import pyarrow as pa
+
+    own = slot_of(rows.type)
+    return [scannable(name, rows) if slot == own else pa.nulls(len(rows), slot.kind) for slot in slots]
+
+
+def _batches(path: str, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
+    """Few rows of one file at a time where its texts are long."""
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
-        kinds = {name: scannable_type(name, file.schema_arrow.field(name).type) for name in columns}
-        texts = [name for name, kind in kinds.items() if storage_of(kind) == "text"]
+        slots = {name: slot_of(file.schema_arrow.field(name).type) for name in columns}
+        texts = [name for name, slot in slots.items() if slot is not None and slot.storage == "text"]
         once = _kept_once(file, texts)
         sizes = [_bytes_of_texts(file, group, texts) for group in range(file.num_row_groups)]
-    schema = pa.schema(list(kinds.items()))
-
-    def batches() -> "Iterator[pa.RecordBatch]":
+    with ParquetFile(path, read_dictionary=once, buffer_size=BUFFER) as file:
         for group, size in enumerate(sizes):
-            # Arrow keeps the texts of a whole group while it reads them as codes
-            rows, codes = (MANY_ROWS, once) if size <= MOST_CODES else (FEW_ROWS, [])
-            with ParquetFile(path, read_dictionary=codes, buffer_size=BUFFER) as file:
-                for batch in file.iter_batches(rows, row_groups=[group], columns=list(columns)):
-                    arrays = [scannable(name, batch.column(name)) for name in columns]
-                    yield pa.record_batch(arrays, schema=schema)
-
-    return pa.RecordBatchReader.from_batches(schema, batches())
+            rows = FEW_ROWS if size > MOST_TEXT else MANY_ROWS
+            yield from file.iter_batches(rows, row_groups=[group], columns=list(columns))

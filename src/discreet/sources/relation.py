@@ -8,7 +8,7 @@ what the engine may take, before anything else is done with it. Nothing is short
 names that are cut could be one person, and a cut text a level.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.schema import Categorical, Schema
@@ -29,9 +29,9 @@ def cells_of(schema: Schema, held: Mapping[str, Cell]) -> dict[str, Cell]:
 
 
 def handed_over(
-    schema: Schema, held: Mapping[str, Cell], owner: Cell | None, *, by_text: bool = False, raw: str = RAW
+    schema: Schema, held: Mapping[str, Cell], owners: Sequence[Cell], *, by_text: bool = False, raw: str = RAW
 ) -> str:
-    """The query that hands over the relation `raw`, which holds the columns so and the identifier in `owner`.
+    """The query that hands over the relation `raw`, which holds the columns so and the identifier in one of `owners`.
 
     Where equal texts are kept once (`by_text`), as in Parquet files, some ways to say the same are far cheaper.
     """
@@ -44,8 +44,10 @@ def handed_over(
             cut = by_text and isinstance(column, Categorical) and not number_levels(column)
             cell = _begun(cell, longest_text(column)) if cut else _short(cell, longest_text(column))
         columns.append(cell.as_(f"c{i}", copy=False))
-    if owner is not None:
-        columns.append(identifier(owner, raw).as_("person", copy=False))
+    if owners:
+        persons = [identifier(owner, raw) for owner in owners]
+        person = persons[0] if len(persons) == 1 else exp.func("coalesce", *persons)
+        columns.append(person.as_("person", copy=False))
     return exp.select(*columns, copy=False).from_(exp.to_table(raw), copy=False).sql(dialect="duckdb", copy=False)
 
 
