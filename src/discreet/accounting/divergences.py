@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.conversions import solve_decreasing
+from discreet.accounting.curves import gaussian_renyi, log_excess
+from discreet.accounting.rounding import ULPS, outward
 from discreet.errors import GuaranteeError
 
 __all__ = [
@@ -44,7 +46,9 @@ __all__ = [
 Array = NDArray[np.float64]
 
 # Renyi divergence does not decrease with the order: the limit at order 1 is bounded by the value just above it.
-SMALLEST_ORDER = 1 + 1e-6
+SMALLEST_ORDER = 1 + 2.0**-40
+
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)  # of 1/z, 1/z³, …: from 16 on the next is below 1e-16
 
 
 def dirichlet_divergence(p: ArrayLike, q: ArrayLike, order: float) -> float:
@@ -52,11 +56,11 @@ def dirichlet_divergence(p: ArrayLike, q: ArrayLike, order: float) -> float:
     top, bottom = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
     if top.shape != bottom.shape or not (np.all(top > 0) and np.all(bottom > 0)):
         raise GuaranteeError(f"dirichlet_divergence.p and q must be positive and of one length, got {p!r} and {q!r}")
-    entries = entry_divergence(top, top - bottom, _order(order)).sum()
+    entries = entry_divergence(top, bottom, top - bottom, _order(order)).sum()
     if not np.isfinite(entries):
         return math.inf
-    total = entry_divergence(top.sum(), (top - bottom).sum(), _order(order))
-    return max(float(entries - total), 0.0)
+    totals = top.sum(), bottom.sum(), (top - bottom).sum()
+    return max(float(entries - entry_divergence(*totals, _order(order))), 0.0)
 
 
 def dirichlet_renyi(prior: Sequence[float], n: int, order: float, *, scale: float = 1.0, shrink: float = 1.0) -> float:
@@ -69,11 +73,20 @@ def dirichlet_renyi(prior: Sequence[float], n: int, order: float, *, scale: floa
     first, second = entries[:2]
     rest = scale * (n - 1) if len(entries) == 2 else 0.0
     # what the two levels that differ hold besides the record that moves: Q_i, then P_j
-    gains = np.array([first + rest, first, second + rest, second]) + scale
+    gains = np.array([first + rest, first, second + rest, second])
     losses = np.array([second, second + rest, first, first + rest])
-    steps = np.repeat([scale, -scale], 4)
-    shares = entry_divergence(np.concatenate([gains, losses]), steps, _order(order))
-    return max(float((shares[:4] + shares[4:]).max()), 0.0)
+    found = gain(gains, scale, _order(order)) + gain(losses, -scale, _order(order))
+    return outward(float(found.max()))
+
+
+def gain(held: ArrayLike, step: float, order: float) -> Array:
+    """The share of an entry that holds `held` besides the record that moves; a negative step takes it away.
+
+    It falls as `held` grows, which is therefore rounded down.
+    """
+    x = np.asarray(held, dtype=float) * (1.0 - ULPS)
+    p, q = (x + step, x) if step > 0 else (x, x - step)
+    return entry_divergence(p, q, np.full(x.shape, step), order)
 
 
 def largest_order(prior: Sequence[float], *, scale: float = 1.0, shrink: float = 1.0) -> float:
@@ -120,12 +133,12 @@ def gaussian_mean_mu(n: int, variance: float, prior_variance: float, clip: float
     if not (n >= 0 and variance > 0 and prior_variance > 0 and clip > 0):
         given = (n, variance, prior_variance, clip)
         raise GuaranteeError(f"gaussian_mean_mu must have n ≥ 0 and positive variances and clip, got {given!r}")
-    return 2 * clip / variance / math.sqrt(n / variance + 1 / prior_variance)
+    return outward(2 * clip / variance / math.sqrt(n / variance + 1 / prior_variance))
 
 
 def gaussian_mean_renyi(n: int, order: float, *, variance: float, prior_variance: float, clip: float) -> float:
     """Its Renyi curve, a mu² / 2  [G, A.6.2 with the difference 2 clip]."""
-    return order * gaussian_mean_mu(n, variance, prior_variance, clip) ** 2 / 2
+    return gaussian_renyi(gaussian_mean_mu(n, variance, prior_variance, clip), order)
 
 
 def log_gamma_step(z: ArrayLike, step: ArrayLike) -> Array:
@@ -143,7 +156,7 @@ def stirling_error(z: ArrayLike) -> Array:
     argument = np.asarray(z, dtype=float)
     inverse = 1.0 / np.maximum(argument, 16.0)
     square = inverse * inverse
-    series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
+    series = inverse * sum(coefficient * square**power for power, coefficient in enumerate(STIRLING))
     small = np.minimum(argument, 16.0)
     direct = gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * math.log(2 * math.pi)
     return np.asarray(np.where(argument < 16.0, direct, series))
@@ -155,46 +168,57 @@ def entropy_excess(u: ArrayLike) -> Array:
     near = np.abs(argument) < 0.1
     small, large = np.where(near, argument, 0.0), np.where(near, 1.0, argument)
     return np.asarray(
-        np.where(near, (1 + small) * _log_excess(small) + small**2, (1 + large) * np.log1p(large) - large)
+        np.where(near, (1 + small) * log_excess(small) + small**2, (1 + large) * np.log1p(large) - large)
     )
 
 
-def _log_excess(u: Array) -> Array:
-    """The difference log(1 + u) - u for u > -1, keeping its digits around 0, where it is -u²/2."""
-    near = np.abs(u) < 0.1
-    # log(1 + u) = 2 artanh(s), s = u / (2 + u), and 2s - u = -s u; the series of artanh stops below 1e-17
-    s = np.where(near, u, 0.0) / (2 + u)
-    w = s * s
-    artanh_excess = s * w * (1 / 3 + w * (1 / 5 + w * (1 / 7 + w * (1 / 9 + w * (1 / 11 + w / 13)))))
-    return np.asarray(np.where(near, 2 * artanh_excess - s * u, np.log1p(u) - u))
+def entry_divergence(p: ArrayLike, q: ArrayLike, difference: ArrayLike, order: float) -> Array:
+    """[L(p + (a-1)d) - L(p)] / (a-1) - [L(p) - L(q)], L = log Γ, d = p - q as it is known: one entry's share.
 
-
-def entry_divergence(p: ArrayLike, difference: ArrayLike, order: float) -> Array:
-    """[L(p + (a-1)d) - L(p)] / (a-1) - [L(p) - L(p - d)], L = log Γ, d = difference: one entry's share.
-
-    It is of size a d² / 2p while each log Γ is of size p log p, so everything linear in d is cancelled on paper:
-    L(p) = L(p + 16) - sum log(p + j), and Stirling's series, exact to double precision, gives L from 16 on.
+    It is a d² L[q, p, p + (a-1)d], a divided difference: of size a d² / 2p while each log Γ is of size p log p. Nothing
+    below subtracts: L(p) = L(p + 16) - sum log(p + j), Stirling's formula gives L from 16 on, and the linear parts of
+    every term, which cancel, are left out on paper.
     """
-    p, d = np.asarray(p, dtype=float), np.asarray(difference, dtype=float)
-    finite = p + (order - 1) * d > 0
-    ahead, behind = _beyond_linear(p, np.stack([np.where(finite, (order - 1) * d, 0.0), -d]))
-    return np.asarray(np.where(finite, ahead / (order - 1) + behind, np.inf))
+    p, q, d = (np.asarray(each, dtype=float) for each in (p, q, difference))
+    less = order - 1.0
+    mixed = p + less * d
+    mixed = np.where(d < 0, mixed - ULPS * (p + less * np.abs(d)), mixed)  # towards the pole, where log Γ is largest
+    finite = mixed > 0
+    ahead, mixed = np.where(finite, less * d, 0.0), np.where(finite, mixed, p)
+    # the divided difference of 1/z^k is the complete symmetric polynomial of degree k - 1 in 1/z, times all three
+    inverse = 1.0 / (np.stack([q, p, mixed]) + 16.0)
+    symmetric = _complete_symmetric(inverse, 2 * len(STIRLING) - 1)
+    rest = sum(coefficient * symmetric[2 * power] for power, coefficient in enumerate(STIRLING))
+    share = order * d * d * inverse.prod(axis=0) * rest
+    share = share + _beyond_linear(p, ahead, mixed) / less + _beyond_linear(p, -d, q)
+    return np.asarray(np.where(finite, share, np.inf))
 
 
-def _beyond_linear(p: Array, step: Array) -> Array:
-    """The difference log Γ(p + step) - log Γ(p) less a multiple of the step, the same multiple for every step."""
-    shifted = p[..., None] + np.arange(16)
-    far = p + 16
-    u = step / far
-    stirling = far * entropy_excess(u) - 0.5 * _log_excess(u) + stirling_error(far + step) - stirling_error(far)
-    return np.asarray(stirling - _log_excess(step[..., None] / shifted).sum(axis=-1))
+def _beyond_linear(p: Array, step: Array, moved: Array) -> Array:
+    """The difference log Γ(p + step) - log Γ(p) less a multiple of the step and Stirling's rest; moved = p + step."""
+    shifts = np.arange(16.0)
+    shifted, u = p[..., None] + shifts, step / (p + 16)
+    near = log_excess(step[..., None] / shifted, (moved[..., None] + shifts) / shifted).sum(axis=-1)
+    return np.asarray((p + 16) * entropy_excess(u) - 0.5 * log_excess(u) - near)
+
+
+def _complete_symmetric(x: Array, count: int) -> list[Array]:
+    """The complete homogeneous symmetric polynomials of degrees 0, 1, … of the entries of the first axis."""
+    found = [np.ones(x.shape[1:])] + [np.zeros(x.shape[1:])] * (count - 1)
+    for entry in x:
+        for degree in range(1, count):
+            found[degree] = found[degree] + entry * found[degree - 1]
+    return found
 
 
 def _largest_fraction(divergence: Callable[[float], float], epsilon: float) -> float:
     """The largest fraction in (0, 1] with divergence ≤ epsilon: the value returned was itself seen to meet it."""
     if not 0.0 < epsilon < math.inf:
         raise GuaranteeError(f"epsilon must be a number above 0, got {epsilon!r}")
-    return 1.0 / solve_decreasing(lambda inverse: divergence(1.0 / inverse), epsilon, low=1.0)
+    inverse = solve_decreasing(lambda inverse: divergence(1.0 / inverse), epsilon, low=1.0)
+    if math.isinf(inverse):
+        raise GuaranteeError(f"epsilon must be within reach of some fraction above 0, got {epsilon!r}")
+    return 1.0 / inverse
 
 
 def _entries(prior: Sequence[float], n: int, scale: float, shrink: float) -> list[float]:

@@ -13,7 +13,9 @@ difference: the supremum over neighbouring tables sits at the ends of the range 
 
 import math
 
-from discreet.accounting.divergences import SMALLEST_ORDER, entry_divergence
+from discreet.accounting.curves import log_excess
+from discreet.accounting.divergences import SMALLEST_ORDER, gain
+from discreet.accounting.rounding import ULPS, outward
 from discreet.errors import GuaranteeError
 
 __all__ = ["gamma_rate_renyi", "gamma_shape_renyi"]
@@ -28,10 +30,9 @@ def gamma_shape_renyi(
         return 0.0
     if math.isinf(order):
         return math.inf
-    step, a = scale * width, max(order, SMALLEST_ORDER)
+    step, a = scale * width * (1.0 + ULPS), max(order, SMALLEST_ORDER)
     least, most = shape / shrink, shape / shrink + step * (n - 1)
-    found = entry_divergence([least + step, least, most + step, most], [step, -step, step, -step], a)
-    return max(float(found.max()), 0.0)
+    return outward(max(float(gain([least, most], step, a).max()), float(gain([least, most], -step, a).max())))
 
 
 def gamma_rate_renyi(
@@ -52,21 +53,25 @@ def gamma_rate_renyi(
     if math.isinf(order):
         return math.inf
     power, a = shape / shrink + scale * n, max(order, SMALLEST_ORDER)
-    least = rate / shrink + scale * lower * n
-    bases = (least, least + scale * width * (n - 1))
-    found = [_rate_divergence(p, q, a) for base in bases for p, q in _both(base, base + scale * width)]
-    return max(power * max(found), 0.0)
+    # the divergence falls as the rate grows and rises with the step
+    least, step = (rate / shrink + scale * lower * n) * (1.0 - ULPS), scale * width * (1.0 + ULPS)
+    bases = (least, least + step * (n - 1))
+    pairs = [pair for base in bases for pair in ((base, base + step, step), (base + step, base, -step))]
+    found = max(_rate_divergence(*pair, a) for pair in pairs)
+    return outward(power * found)
 
 
-def _both(p: float, q: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    return (p, q), (q, p)
+def _rate_divergence(p: float, q: float, step: float, order: float) -> float:
+    """D(Gamma(1, p) || Gamma(1, q)) = -log(1 - (a-1) c) / (a-1) - log(1 + c), c = step/p, step = q - p as it is known.
 
-
-def _rate_divergence(p: float, q: float, order: float) -> float:
-    """D(Gamma(1, p) || Gamma(1, q)); a shape multiplies it. Infinite where the mixture of the rates is not positive."""
-    change = (q - p) / p
-    left = (order - 1.0) * change
-    return math.inf if left >= 1.0 else -math.log1p(-left) / (order - 1.0) - math.log1p(change)
+    A shape multiplies it. For small steps both terms are linear in c, which cancels and is left out. Infinite where the
+    mixture of the rates is not positive.
+    """
+    left = (order - 1.0) * step / p * (1.0 + ULPS)
+    if left >= 1.0:
+        return math.inf
+    mixed, moved = log_excess([-left, step / p], [1.0 - left, q / p])
+    return float(-mixed / (order - 1.0) - moved)
 
 
 def _check(n: int, order: float, **positive: float) -> None:

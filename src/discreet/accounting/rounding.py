@@ -1,11 +1,43 @@
-"""Rounding against the spender, in exact rationals: the number a person typed, and doubles that are never too small."""
+"""Rounding against the spender: the numbers a person typed as exact rationals, and costs that are never too small.
+
+Every certificate goes through `outward` (a Rényi divergence) or `outward_delta` (a profile), and everything that is
+calibrated is calibrated to the function that charges it: both see the same rounded number. The formulas in front of
+them lose no digits by subtraction; `MARGIN` is several times their error against high-precision arithmetic.
+"""
 
 import math
 from fractions import Fraction
 
-__all__ = ["rational", "root_up", "round_up"]
+__all__ = [
+    "MARGIN",
+    "SMALLEST_DELTA",
+    "ULPS",
+    "outward",
+    "outward_delta",
+    "rational",
+    "root_up",
+    "round_up",
+    "share_down",
+    "typed_root_up",
+    "typed_up",
+]
 
 LARGEST = 2**1000
+
+MARGIN = 2.0**-43  # 1.1e-13 of a cost: above the error of every formula that is rounded by it
+FLOOR = 2.0**-800  # a cost whose parts may have underflowed; no ledger sees numbers of this size
+SMALLEST_DELTA = 5e-324  # what underflows is not nothing
+ULPS = 2.0**-50  # of the terms of a sum that may cancel: above the rounding of a few operations
+
+
+def outward(cost: float) -> float:
+    """A computed divergence made safe for its own rounding error and underflow."""
+    return cost * (1.0 + MARGIN) + FLOOR
+
+
+def outward_delta(delta: float) -> float:
+    """A computed delta made safe for its own rounding error and underflow."""
+    return min(delta * (1.0 + MARGIN) + 2 * SMALLEST_DELTA, 1.0)
 
 
 def rational(number: float) -> Fraction:
@@ -28,4 +60,33 @@ def root_up(value: Fraction) -> float:
     number = math.sqrt(value)
     while Fraction(number) ** 2 < value:
         number = math.nextafter(number, math.inf)
+    return number
+
+
+def typed_up(value: Fraction) -> float:
+    """A double that says `value` or more when it is read as it is written: three times 0.1 is 0.3."""
+    if value > LARGEST:
+        return math.inf
+    number = float(value)
+    while rational(number) < value:
+        number = math.nextafter(number, math.inf)
+    return number
+
+
+def typed_root_up(value: Fraction) -> float:
+    """A double whose square, as it is written, is `value` or more; the next smaller one's is less."""
+    if value > LARGEST:
+        return math.inf
+    number = math.nextafter(math.sqrt(value), 0.0)
+    while rational(number) ** 2 < value:
+        number = math.nextafter(number, math.inf)
+    return number
+
+
+def share_down(total: float, parts: int, *, power: int = 1) -> float:
+    """The largest double of which `parts` add up to `total` at most, as they are written; with power 2, in squares."""
+    whole = rational(total) ** power
+    number = math.nextafter(total / parts ** (1.0 / power), math.inf)
+    while rational(number) ** power * parts > whole:
+        number = math.nextafter(number, 0.0)
     return number

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from discreet.accounting import conversions
+from discreet.accounting import conversions, curves
 from discreet.guarantee.basis import Basis, Guarantee, positive
 
 __all__ = ["ZCDP", "ApproxDP", "BoundedRange", "GaussianDP", "Leaf", "PureDP"]
@@ -52,11 +52,11 @@ class PureDP(Leaf):
 
     def _delta(self, epsilon: float) -> float:
         """The profile at `epsilon`."""
-        return conversions.pure_delta(self.level, epsilon)
+        return curves.pure_delta(self.level, epsilon)
 
     def _renyi(self, order: float) -> float:
         """The tight curve."""
-        return conversions.pure_renyi(self.level, order)
+        return curves.pure_renyi(self.level, order)
 
     def words(self) -> str:
         """One sentence for a privacy officer."""
@@ -83,11 +83,11 @@ class BoundedRange(Leaf):
 
     def _delta(self, epsilon: float) -> float:
         """The profile at `epsilon`."""
-        return conversions.bounded_range_delta(self.level, epsilon)
+        return curves.bounded_range_delta(self.level, epsilon)
 
     def _renyi(self, order: float) -> float:
         """Its own curve, below order · epsilon² / 8."""
-        return conversions.bounded_range_renyi(self.level, order)
+        return curves.bounded_range_renyi(self.level, order)
 
     def words(self) -> str:
         """One sentence for a privacy officer."""
@@ -117,7 +117,7 @@ class ZCDP(Leaf):
 
     def _renyi(self, order: float) -> float:
         """Linear in the order."""
-        return self.level * order
+        return curves.zcdp_renyi(self.level, order)
 
     def words(self) -> str:
         """One sentence for a privacy officer."""
@@ -143,11 +143,11 @@ class GaussianDP(Leaf):
 
     def _delta(self, epsilon: float) -> float:
         """The exact profile."""
-        return conversions.gaussian_delta(self.level, epsilon)
+        return curves.gaussian_delta(self.level, epsilon)
 
     def _renyi(self, order: float) -> float:
         """mu² a / 2."""
-        return self.level * self.level * order / 2
+        return curves.gaussian_renyi(self.level, order)
 
     def words(self) -> str:
         """One sentence for a privacy officer."""
@@ -182,7 +182,7 @@ class ApproxDP(Leaf):
 
     def _delta(self, epsilon: float) -> float:
         """The profile of the worst (epsilon, delta)-DP pair."""
-        return self.slack + (1 - self.slack) * conversions.pure_delta(self.level, epsilon)
+        return self.slack + (1 - self.slack) * curves.pure_delta(self.level, epsilon)
 
     def _renyi(self, order: float) -> float:  # noqa: ARG002 - infinite at every order
         """No Renyi curve follows from one (epsilon, delta)."""
