@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, ndtr
 
-from discreet.accounting.conversions import gaussian_delta, zcdp_epsilon
+from discreet.accounting.conversions import zcdp_epsilon
+from discreet.accounting.curves import gaussian_delta
 from discreet.accounting.gibbs import (
     Bound,
     Calibrated,

@@ -17,7 +17,7 @@ from scipy.special import expit, log_expit
 from scipy.stats import binom
 
 from discreet.accounting.bounded_losses import ball_range, bounded_difference_range, bounded_loss_range
-from discreet.accounting.conversions import bounded_range_delta, gaussian_delta
+from discreet.accounting.curves import bounded_range_delta, gaussian_delta
 from discreet.accounting.gibbs import gibbs_mu, largest_beta
 from discreet.accounting.glm import concentrated_precision, diffused_power, glm_renyi, label_flip_renyi
 from discreet.accounting.pac_bayes import (

@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import brentq, nnls
 from scipy.special import expit, ndtr
 
-from discreet.accounting.conversions import gaussian_delta
+from discreet.accounting.curves import gaussian_delta
 from discreet.accounting.gibbs import langevin_mu
 from discreet.accounting.langevin import (
     cyclic_langevin_mu,

@@ -11,18 +11,8 @@ from scipy.integrate import quad
 from scipy.special import betainc, betaincc, betaln, expit
 
 from discreet.accounting import profiles
-from discreet.accounting.conversions import (
-    bounded_range_delta,
-    bounded_range_renyi,
-    gaussian_delta,
-    gaussian_epsilon,
-    gaussian_mu,
-    pure_delta,
-    pure_renyi,
-    renyi_epsilon,
-    zcdp_epsilon,
-    zcdp_rho,
-)
+from discreet.accounting.conversions import gaussian_epsilon, gaussian_mu, renyi_epsilon, zcdp_epsilon, zcdp_rho
+from discreet.accounting.curves import bounded_range_delta, bounded_range_renyi, gaussian_delta, pure_delta, pure_renyi
 from discreet.accounting.divergences import dirichlet_renyi
 from discreet.accounting.profiles import (
     beta_concentrated_shrink,
@@ -228,7 +218,7 @@ def test_optimal_composition_of_many_releases_in_high_precision(level: float, co
 def test_section_3b_profile_values(a: float, b: float, texts: tuple[str, ...]) -> None:
     """beyond.md §3b, n = 100, epsilon .1, .5, 1, 2; the printed (6, 18) is Beta(6, 12), (1, 2) the uniform law."""
     for epsilon, text in zip((0.1, 0.5, 1, 2), texts, strict=True):
-        assert beta_delta(a, b, 100, epsilon) == printed(text)
+        assert beta_delta(a, b, 100, epsilon) * (1 - 4e-13) == printed(text)  # less what it is rounded outward by
 
 
 def test_section_3b_epsilon_exact_and_by_renyi() -> None:
@@ -270,7 +260,7 @@ def test_pair_profile_by_quadrature(first: tuple[float, float], second: tuple[fl
     direct, _ = quad(excess, 0, 1, limit=500, epsabs=1e-12, points=[0.01, 0.05, 0.1])
     scale = abs(first[0] - second[0])
     mine = first if first[0] < second[0] else first[::-1]
-    value = float(profiles._tilted_delta(np.array([mine[0]]), np.array([mine[1]]), epsilon, scale)[0])
+    value = float(profiles._tilted_delta(np.array([mine[0]]), np.array([mine[1] - scale]), epsilon, scale)[0])
     assert value == pytest.approx(direct, rel=1e-6)
 
 
@@ -290,10 +280,10 @@ def test_profile_in_sixty_digits_over_many_magnitudes() -> None:
 def test_thresholds_beyond_the_smallest_double_keep_their_mass() -> None:
     """A scale so small that sigma(y) underflows: the mass below e^-1000 is still a third of Beta(.001, .)."""
     a, scale, epsilon = 1e-3, 4e-4, 0.4
-    value = profiles._tilted_delta(np.array([a]), np.array([2.0]), epsilon, scale)[0]
+    value = profiles._tilted_delta(np.array([a]), np.array([2.0 - scale]), epsilon, scale)[0]
     assert value == pytest.approx(exact_pair(a, 2.0, a + scale, 2.0 - scale, epsilon), rel=1e-9)
     assert value > 0.01
-    mirrored = profiles._tilted_delta(np.array([2.0]), np.array([a]), 1e-3, 4e-6)[0]
+    mirrored = profiles._tilted_delta(np.array([2.0]), np.array([a - 4e-6]), 1e-3, 4e-6)[0]
     assert mirrored == pytest.approx(exact_pair(2.0, a, 2.0 + 4e-6, a - 4e-6, 1e-3), rel=1e-6)
     assert mirrored > 1e-4
 
@@ -303,7 +293,7 @@ TRAP = {"a": 27.741123535580297, "b": 0.053697102052158274, "n": 30, "epsilon": 
 
 def test_section_3b_numerical_trap() -> None:
     """beyond.md §3b: true supremum .0571668366150312, at k = 29 (60-digit arithmetic)."""
-    assert beta_delta(**TRAP) == printed("0.0571668366150312")
+    assert 0.0571668366150312 <= beta_delta(**TRAP) <= 0.0571668366150312 * (1 + 1e-11)  # outward
     assert all_pairs(**TRAP).argmax() == 29
 
 
@@ -329,9 +319,9 @@ def test_twin_with_one_order_only_is_too_small() -> None:
     gaps = []
     for a, b in [(6.0, 12.0), (12.0, 6.0)]:
         k = np.arange(100.0)
-        fewer = profiles._tilted_delta(a + k, b + 100 - k, 1.0, 1.0).max()
-        more = profiles._tilted_delta(b + 99 - k, a + k + 1, 1.0, 1.0).max()
-        assert beta_delta(a, b, 100, 1.0) == pytest.approx(max(fewer, more), rel=1e-14)
+        fewer = profiles._tilted_delta(a + k, b + 99 - k, 1.0, 1.0).max()
+        more = profiles._tilted_delta(b + 99 - k, a + k, 1.0, 1.0).max()
+        assert beta_delta(a, b, 100, 1.0) == pytest.approx(max(fewer, more), rel=1e-13)
         gaps.append(fewer - more)
     assert gaps[0] > 1e-3
     assert gaps[1] < -1e-3

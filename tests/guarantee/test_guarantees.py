@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 import discreet as dc
-from discreet.accounting import conversions
+from discreet.accounting import conversions, curves
 from discreet.guarantee import GUARANTEES, Basis, Guarantee, from_json
 
 EXAMPLES: list[Guarantee] = [
@@ -43,7 +43,7 @@ def test_gaussian_inverses_reference_values_and_safe_ends() -> None:
     for epsilon, delta, mu in [(1, 1e-5, 0.268051123211), (0.1, 1e-6, 0.0275446502438), (8, 1e-9, 1.26224846496)]:
         found = conversions.gaussian_mu(epsilon, delta)
         assert found == pytest.approx(mu, rel=1e-11)
-        assert conversions.gaussian_delta(found, epsilon) <= delta
+        assert curves.gaussian_delta(found, epsilon) <= delta
     assert dc.GaussianDP(1).delta(dc.GaussianDP(1).epsilon(1e-5)) <= 1e-5
 
 

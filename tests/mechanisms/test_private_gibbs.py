@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import beta, chi2, chisquare, kstest
 
 import discreet as dc
-from discreet.accounting.conversions import bounded_range_renyi
+from discreet.accounting.curves import bounded_range_renyi
 from discreet.audit.joint import JointTest, joint_distribution_test
 from discreet.errors import GuaranteeError, QueryError
 from discreet.families import HiddenMarkov

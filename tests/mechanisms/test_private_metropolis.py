@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 import discreet as dc
-from discreet.accounting.conversions import bounded_range_delta, bounded_range_renyi
+from discreet.accounting.curves import bounded_range_delta, bounded_range_renyi
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import BoundedRange, Repeated
 from discreet.mechanisms import MECHANISMS, PrivateMetropolis

@@ -11,13 +11,15 @@ is smooth: its root is found in a dozen steps where bisection would take fifty.
 import math
 from collections.abc import Callable
 
-from discreet.accounting.conversions import Curve
+from discreet.accounting.conversions import Curve, log_delta_at
+from discreet.errors import GuaranteeError
 
 __all__ = ["smallest_within"]
 
 CLOSE = 1e-10  # of delta, relative: what the answer may leave unused
 SAME = 1e-14  # of the parameter, relative: a bracket that is not worth narrowing
 SECTIONS = 45  # leave the order within a relative 1e-8 of its best, and delta within 1e-15
+LARGEST = 300.0  # of the logarithm of the parameter: beyond it nothing is left of the data
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -32,9 +34,21 @@ def smallest_within(curve_at: Callable[[float], Curve], epsilon: float, delta: f
     at_left = at_right = excess(right)
     if at_right <= 0:
         return low
-    while at_right > 0:
+    least = _log_delta(lambda _: 0.0, epsilon)
+    if least > aim:
+        raise GuaranteeError(
+            f"epsilon and delta must be within reach of a Rényi curve, got {epsilon!r} and {delta!r}: at this epsilon "
+            f"no order up to 1e7 certifies a delta below {math.exp(least):.3g}"
+        )
+    width = 1.0
+    while not at_right <= 0:
+        if right > LARGEST:
+            raise GuaranteeError(
+                f"epsilon and delta must be within reach of this prior, got {epsilon!r} and {delta!r}: no parameter in "
+                "double precision meets them"
+            )
         left, at_left = right, at_right
-        right += 1.0
+        right, width = right + width, 2.0 * width
         at_right = excess(right)
     # Regula falsi; an end that stays twice in a row counts half (Illinois). `right` always meets the target.
     pull_left, pull_right, last = at_left, at_right, 0.0
@@ -55,8 +69,7 @@ def _log_delta(curve: Curve, epsilon: float) -> float:
     """The smallest over orders in (1, 1e7), by golden sections in log(a - 1)."""
 
     def value(u: float) -> float:
-        order = 1.0 + math.exp(u)
-        return (order - 1.0) * (curve(order) - epsilon + math.log1p(-1.0 / order)) - math.log(order)
+        return log_delta_at(curve, epsilon, 1.0 + math.exp(u))
 
     left, right = -14.0, 16.0
     a, b = right - GOLDEN * (right - left), left + GOLDEN * (right - left)

@@ -1,8 +1,9 @@
 """Profiles and Rényi curves of the plain notions, rounded outward. Formulas that lose no digits at any level or order.
 
-    Gaussian        delta = φ(t) (M(t) - M(t + mu)),  t = epsilon/mu - mu/2,  M = Mills' ratio         [DRS2022, Cor. 2.13]
+    Gaussian        delta = φ(t) (M(t) - M(t + mu)),  t = epsilon/mu - mu/2,  M = Mills' ratio
     pure            e^((a-1) R) = 1 + 2 sinh(h) (sinh(h) + tanh(e/2) cosh(h)),  h = (a-1) e/2
-    bounded range   R = (log(1 + w b) - w log(1 + b)) / w,  w = (a-1)/a,  1 + b = e^-e (1 - e^(-(a-1)e)) / ((a-1)(1 - e^-e))
+    bounded range   R = (log(1 + w b) - w log(1 + b)) / w,  w = (a-1)/a,
+                    1 + b = e^-e (1 - e^(-(a-1)e)) / ((a-1)(1 - e^-e))
 
 The last is the closed supremum over the offsets of two-point pairs: with X = e^t the moment is A X^(a-1) - B X^a,
 A - B = 1 and B = (a-1)(1 + b), which is largest at X = (a-1) A / (a B): a gap in Jensen's inequality for the logarithm.
@@ -10,9 +11,10 @@ A - B = 1 and B = (a-1)(1 + b), which is largest at X = (a-1) A / (a B): a gap i
 
 import math
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from discreet.accounting.rounding import SMALLEST_DELTA, ULPS, outward, outward_delta
 
@@ -22,15 +24,18 @@ __all__ = [
     "gaussian_delta",
     "gaussian_renyi",
     "log_excess",
+    "log_excess_at",
     "pure_delta",
     "pure_renyi",
     "zcdp_renyi",
 ]
 
 Array = NDArray[np.float64]
+T = TypeVar("T", float, Array)
 
-NODES = 20
-FAR = 12.0  # from here on 1 - x M(x) is taken from its series, whose last term is below 1e-16
+CLOSE = 0.9  # two tails whose ratio is larger are not subtracted
+NODES = 10
+FAR = 3.0
 LARGEST_LOG = 700.0
 SMALLEST_WEIGHT = 2.0**-52  # of order - 1: the curve increases with the order and has a limit at 1
 
@@ -43,13 +48,13 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     t = middle - mu / 2 - ULPS * (middle + mu / 2)  # a smaller epsilon, which has the larger delta
     if t > 39.0:
         return SMALLEST_DELTA
-    before, after = float(_mills(t)), float(_mills(t + mu))
-    if after < 0.5 * before:
+    before, after = _mills(t), _mills(t + mu)
+    if after < CLOSE * before:
         above = _density(t) * before if t > 0 else float(ndtr(-t))
         return outward_delta(above * (1.0 - after / before))
     # two nearly equal tails: the integral of 1 - x M(x) = -M'(x), which is positive
-    nodes, weights = _gauss_legendre()
-    return outward_delta(_density(t) * (mu * float(weights @ _mills_fall(t + mu * nodes))))
+    fall = math.fsum(weight * _mills_fall(t + mu * node) for node, weight in _gauss_legendre())
+    return outward_delta(_density(t) * (mu * fall))
 
 
 def gaussian_renyi(mu: float, order: float) -> float:
@@ -108,28 +113,35 @@ def bounded_range_renyi(level: float, order: float) -> float:
     return min(outward(curve), level)
 
 
-def log_excess(u: ArrayLike, ratio: ArrayLike | None = None) -> Array:
+def log_excess(u: Array, ratio: Array | None = None) -> Array:
     """The difference log(1 + u) - u for u > -1, keeping its digits around 0, where it is -u²/2.
 
     `ratio` is 1 + u where it is known with more digits than u has near -1.
     """
-    u = np.asarray(u, dtype=float)
     near = np.abs(u) < 0.1
-    # log(1 + u) = 2 artanh(s), s = u / (2 + u), and 2s - u = -s u; the series of artanh stops below 1e-17
-    s = np.where(near, u, 0.0) / (2 + u)
-    w = s * s
-    artanh_excess = s * w * (1 / 3 + w * (1 / 5 + w * (1 / 7 + w * (1 / 9 + w * (1 / 11 + w / 13)))))
+    small = np.where(near, u, 0.0)
     log = np.log1p(u) if ratio is None else np.log(ratio)
-    return np.asarray(np.where(near, 2 * artanh_excess - s * u, log - u))
+    return np.asarray(np.where(near, _small_log_excess(small), log - u))
+
+
+def log_excess_at(u: float, log: float) -> float:
+    """The same for one number whose log(1 + u) is known."""
+    return _small_log_excess(u) if abs(u) < 0.1 else log - u
+
+
+def _small_log_excess(u: T) -> T:
+    # log(1 + u) = 2 artanh(s), s = u / (2 + u), and 2s - u = -s u; the series of artanh stops below 1e-17
+    s = u / (2 + u)
+    w = s * s
+    return 2 * s * w * (1 / 3 + w * (1 / 5 + w * (1 / 7 + w * (1 / 9 + w * (1 / 11 + w / 13))))) - s * u
 
 
 def _jensen_gap(weight: float, log: float) -> float:
-    """The gap log(1 + w x) - w log(1 + x) ≥ 0 at x = e^log - 1, for a weight of at most 1/2, without its linear parts."""
+    """The gap log(1 + w x) - w log(1 + x) ≥ 0 at x = e^log - 1 and w ≤ 1/2, without its linear parts."""
     x = math.expm1(log)
     if x > 1.0:
         return math.log1p(weight * x) - weight * log
-    excess = log - x if abs(x) >= 0.1 else float(log_excess(x))
-    return float(log_excess(weight * x)) - weight * excess
+    return log_excess_at(weight * x, math.log1p(weight * x)) - weight * log_excess_at(x, log)
 
 
 def _log_share(level: float, less: float) -> float:
@@ -153,24 +165,24 @@ def _density(t: float) -> float:
     return math.exp(-near * near / 2) * math.exp(-(t - near) * (t + near) / 2) / math.sqrt(2 * math.pi)
 
 
-def _mills(x: ArrayLike) -> Array:
+def _mills(x: float) -> float:
     """Mills' ratio Phi(-x)/phi(x)."""
     from scipy.special import erfcx
 
-    return np.asarray(math.sqrt(math.pi / 2) * erfcx(np.asarray(x, dtype=float) / math.sqrt(2)))
+    return math.sqrt(math.pi / 2) * float(erfcx(x / math.sqrt(2)))
 
 
-def _mills_fall(x: Array) -> Array:
-    """1 - x M(x), which is 1/x² - 3/x⁴ + 15/x⁶ - … for large x."""
-    far = np.maximum(x, FAR)
-    series, term = np.zeros_like(far), np.ones_like(far)
-    for odd in range(3, 41, 2):
-        term = term / (far * far) if odd == 3 else -term * (odd - 2) / (far * far)
-        series = series + term
-    return np.asarray(np.where(x < FAR, 1.0 - x * _mills(x), series))
+def _mills_fall(x: float) -> float:
+    """1 - x M(x): from 3 on K / (x + K) by the continued fraction K = 1/(x + 2/(x + 3/(x + …))), all of it positive."""
+    if x < FAR:
+        return 1.0 - x * _mills(x)
+    tail = x
+    for level in range(12 + int(320 / (x * x)), 1, -1):
+        tail = x + level / tail
+    return 1.0 / (tail * x + 1.0)
 
 
 @lru_cache(maxsize=1)
-def _gauss_legendre() -> tuple[Array, Array]:
+def _gauss_legendre() -> tuple[tuple[float, float], ...]:
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    return (nodes + 1.0) / 2, weights / 2
+    return tuple(zip(((nodes + 1.0) / 2).tolist(), (weights / 2).tolist(), strict=True))

@@ -40,6 +40,7 @@ __all__ = [
     "gaussian_mean_renyi",
     "largest_order",
     "log_gamma_step",
+    "share_of_step",
     "stirling_error",
 ]
 
@@ -48,6 +49,7 @@ Array = NDArray[np.float64]
 # Renyi divergence does not decrease with the order: the limit at order 1 is bounded by the value just above it.
 SMALLEST_ORDER = 1 + 2.0**-40
 
+SHIFTS = np.arange(16.0)
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)  # of 1/z, 1/z³, …: from 16 on the next is below 1e-16
 
 
@@ -75,18 +77,17 @@ def dirichlet_renyi(prior: Sequence[float], n: int, order: float, *, scale: floa
     # what the two levels that differ hold besides the record that moves: Q_i, then P_j
     gains = np.array([first + rest, first, second + rest, second])
     losses = np.array([second, second + rest, first, first + rest])
-    found = gain(gains, scale, _order(order)) + gain(losses, -scale, _order(order))
-    return outward(float(found.max()))
+    shares = share_of_step(np.concatenate([gains, losses]), np.repeat([scale, -scale], 4), _order(order))
+    return outward(float((shares[:4] + shares[4:]).max()))
 
 
-def gain(held: ArrayLike, step: float, order: float) -> Array:
+def share_of_step(held: ArrayLike, step: ArrayLike, order: float) -> Array:
     """The share of an entry that holds `held` besides the record that moves; a negative step takes it away.
 
     It falls as `held` grows, which is therefore rounded down.
     """
-    x = np.asarray(held, dtype=float) * (1.0 - ULPS)
-    p, q = (x + step, x) if step > 0 else (x, x - step)
-    return entry_divergence(p, q, np.full(x.shape, step), order)
+    x, d = np.asarray(held, dtype=float) * (1.0 - ULPS), np.asarray(step, dtype=float)
+    return entry_divergence(x + np.maximum(d, 0.0), x + np.maximum(-d, 0.0), d, order)
 
 
 def largest_order(prior: Sequence[float], *, scale: float = 1.0, shrink: float = 1.0) -> float:
@@ -167,9 +168,7 @@ def entropy_excess(u: ArrayLike) -> Array:
     argument = np.asarray(u, dtype=float)
     near = np.abs(argument) < 0.1
     small, large = np.where(near, argument, 0.0), np.where(near, 1.0, argument)
-    return np.asarray(
-        np.where(near, (1 + small) * log_excess(small) + small**2, (1 + large) * np.log1p(large) - large)
-    )
+    return np.asarray(np.where(near, (1 + small) * log_excess(small) + small**2, (1 + large) * np.log1p(large) - large))
 
 
 def entry_divergence(p: ArrayLike, q: ArrayLike, difference: ArrayLike, order: float) -> Array:
@@ -189,16 +188,15 @@ def entry_divergence(p: ArrayLike, q: ArrayLike, difference: ArrayLike, order: f
     inverse = 1.0 / (np.stack([q, p, mixed]) + 16.0)
     symmetric = _complete_symmetric(inverse, 2 * len(STIRLING) - 1)
     rest = sum(coefficient * symmetric[2 * power] for power, coefficient in enumerate(STIRLING))
-    share = order * d * d * inverse.prod(axis=0) * rest
-    share = share + _beyond_linear(p, ahead, mixed) / less + _beyond_linear(p, -d, q)
+    beyond = _beyond_linear(p, np.stack([ahead, -d]), np.stack([mixed, q]))
+    share = beyond[0] / less + beyond[1] + order * d * d * inverse.prod(axis=0) * rest
     return np.asarray(np.where(finite, share, np.inf))
 
 
 def _beyond_linear(p: Array, step: Array, moved: Array) -> Array:
     """The difference log Γ(p + step) - log Γ(p) less a multiple of the step and Stirling's rest; moved = p + step."""
-    shifts = np.arange(16.0)
-    shifted, u = p[..., None] + shifts, step / (p + 16)
-    near = log_excess(step[..., None] / shifted, (moved[..., None] + shifts) / shifted).sum(axis=-1)
+    shifted, u = p[..., None] + SHIFTS, step / (p + 16)
+    near = log_excess(step[..., None] / shifted, (moved[..., None] + SHIFTS) / shifted).sum(axis=-1)
     return np.asarray((p + 16) * entropy_excess(u) - 0.5 * log_excess(u) - near)
 
 

@@ -13,8 +13,8 @@ difference: the supremum over neighbouring tables sits at the ends of the range 
 
 import math
 
-from discreet.accounting.curves import log_excess
-from discreet.accounting.divergences import SMALLEST_ORDER, gain
+from discreet.accounting.curves import log_excess_at
+from discreet.accounting.divergences import SMALLEST_ORDER, share_of_step
 from discreet.accounting.rounding import ULPS, outward
 from discreet.errors import GuaranteeError
 
@@ -32,7 +32,8 @@ def gamma_shape_renyi(
         return math.inf
     step, a = scale * width * (1.0 + ULPS), max(order, SMALLEST_ORDER)
     least, most = shape / shrink, shape / shrink + step * (n - 1)
-    return outward(max(float(gain([least, most], step, a).max()), float(gain([least, most], -step, a).max())))
+    found = share_of_step([least, least, most, most], [step, -step, step, -step], a)
+    return outward(float(found.max()))
 
 
 def gamma_rate_renyi(
@@ -70,8 +71,8 @@ def _rate_divergence(p: float, q: float, step: float, order: float) -> float:
     left = (order - 1.0) * step / p * (1.0 + ULPS)
     if left >= 1.0:
         return math.inf
-    mixed, moved = log_excess([-left, step / p], [1.0 - left, q / p])
-    return float(-mixed / (order - 1.0) - moved)
+    mixed, moved = log_excess_at(-left, math.log1p(-left)), log_excess_at(step / p, math.log(q / p))
+    return -mixed / (order - 1.0) - moved
 
 
 def _check(n: int, order: float, **positive: float) -> None:

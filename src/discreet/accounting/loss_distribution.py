@@ -62,6 +62,7 @@ class LossDistribution:
         """The worst epsilon-DP pair, randomised response: losses ± epsilon. Exact if the grid divides epsilon."""
         _check("epsilon", epsilon)
         likely, unlikely = 1 / (1 + math.exp(-epsilon)), math.exp(-epsilon) / (1 + math.exp(-epsilon))
+        likely *= 1 + 4 * UNIT_ROUNDOFF  # a rounding that is repeated a million times adds up
 
         def survival(loss: Array) -> tuple[Array, Array]:
             middle, low = loss < epsilon, loss < -epsilon
@@ -162,6 +163,7 @@ class LossDistribution:
         start = max(math.floor(epsilon / self.grid) - self.offset, 0)
         tail = self.probabilities[start:]
         losses = np.arange(self.offset + start, self.offset + start + len(tail)) * self.grid
+        losses = losses + 4 * UNIT_ROUNDOFF * np.abs(losses)
         finite = float(tail @ -np.expm1(np.minimum(epsilon - losses, 0.0)))
         return min(finite * (1 + 4 * UNIT_ROUNDOFF * (len(tail) + 4)) + self.infinite_mass, 1.0)
 

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.conversions import solve_decreasing
 from discreet.accounting.divergences import entropy_excess, log_gamma_step, stirling_error
+from discreet.accounting.rounding import MARGIN, SMALLEST_DELTA, ULPS, outward_delta, rational
 from discreet.errors import GuaranteeError
 
 __all__ = [
@@ -46,8 +47,11 @@ DEEP = 600.0
 # Sums of up to 40 sigma terms; above it Euler-Maclaurin's two corrections leave less than 1e-13 of the tail.
 LARGEST_SUMMED_SIGMA = 1000.0
 
-# What an incomplete beta function or a tail of a discrete Gaussian may be wrong by, relative to itself.
+# What a tail of a discrete Gaussian may be wrong by, relative to itself.
 ROUNDING = 1e-12
+
+# What a binomial probability may be wrong by, relative to itself.
+BINOMIAL = 2e-13
 
 
 def beta_delta(a: float, b: float, n: int, epsilon: float, *, scale: float = 1.0, shrink: float = 1.0) -> float:
@@ -86,11 +90,14 @@ def beta_concentrated_shrink(a: float, b: float, n: int, epsilon: float, delta: 
 def discrete_laplace_delta(shift: int, scale: float, epsilon: float) -> float:
     """Profile of noise tanh(1/2b) e^{-|k|/b} against itself shifted by an integer."""
     _check_shift(shift, scale)
+    if rational(epsilon) * rational(scale) >= shift:
+        return 0.0
     # P(k ≤ m) - e^epsilon P(k ≤ m - shift) at the worst integer m; its neighbours guard against a rounded quotient.
     m = np.clip(np.ceil((shift - epsilon * scale) / 2) - 1 + np.arange(-1, 3), 0, shift)
-    excess = np.minimum(epsilon - (shift - m) / scale, 1.0)  # an event with a positive excess is never the worst
+    loss = (shift - m) / scale
+    excess = np.minimum(epsilon - loss - ULPS * loss, 1.0)  # an event with a positive excess is never the worst
     gain = -np.expm1(excess) - math.exp(-1 / scale) * np.expm1(-m / scale)
-    return max(float(gain.max()), 0.0) / (1 + math.exp(-1 / scale))
+    return outward_delta(max(float(gain.max()), 0.0) / (1 + math.exp(-1 / scale)))
 
 
 def discrete_laplace_epsilon(shift: int, scale: float, delta: float) -> float:
@@ -109,7 +116,7 @@ def discrete_gaussian_delta(shift: int, sigma: float, epsilon: float) -> float:
     above, below = discrete_gaussian_tail(last, sigma), discrete_gaussian_tail(last - shift, sigma)
     with np.errstate(divide="ignore"):  # a tail that underflows is 0, its logarithm -inf
         other = np.exp(np.minimum(epsilon + np.log(below), 0.0))
-    return float(min(max((above - other + ROUNDING * (above + other)).max(), 0.0), 1.0))
+    return outward_delta(max(float((above - other + ROUNDING * (above + other)).max()), 0.0))
 
 
 def discrete_gaussian_epsilon(shift: int, sigma: float, delta: float) -> float:
@@ -165,19 +172,22 @@ def _pair_deltas(family: _Family, k: NDArray[np.int64]) -> Array:
     """The profile of each pair (k, k + 1) of success counts, the worse of its two orders."""
     successes: Array = family.a + family.scale * k.astype(float)
     failures: Array = family.b + family.scale * (family.n - 1 - k.astype(float))
-    fewer = _tilted_delta(successes, failures + family.scale, family.epsilon, family.scale)
-    more = _tilted_delta(failures, successes + family.scale, family.epsilon, family.scale)
-    return np.maximum(fewer, more)
+    fewer = _tilted_delta(successes, failures, family.epsilon, family.scale)
+    more = _tilted_delta(failures, successes, family.epsilon, family.scale)
+    return np.minimum(np.maximum(fewer, more) * (1.0 + MARGIN) + 2 * SMALLEST_DELTA, 1.0)
 
 
 def _tilted_delta(a: Array, b: Array, epsilon: float, scale: float) -> Array:
-    """The profile of Beta(a, b) against Beta(a + scale, b - scale), whose log-ratio is lc - scale · logit(p)."""
-    log_constant = log_gamma_step(a, scale) + log_gamma_step(b, -scale)
+    """The profile of Beta(a, b + scale) against Beta(a + scale, b), whose log-ratio is lc - scale · logit(p)."""
+    log_constant = log_gamma_step(a, scale) - log_gamma_step(b, scale)
     y = (log_constant - epsilon) / scale
-    log_p = _log_incomplete_beta(a, b, y)
-    log_q = epsilon + _log_incomplete_beta(a + scale, b - scale, y)
+    log_p = _log_incomplete_beta(a, b + scale, y)
+    log_q = epsilon + _log_incomplete_beta(a + scale, b, y)
     gap = np.subtract(log_q, log_p, out=np.zeros_like(log_p), where=log_p > -np.inf)
-    return np.asarray(np.exp(log_p) * -np.expm1(np.minimum(gap, 0.0)))
+    tail = np.exp(log_p)
+    # how far an incomplete beta function may be wrong: deep in a tail, and by parameters rounded at their own size
+    error = 2.0**-46 + 2.0**-49 * np.sqrt(a + b) - ULPS * np.log(np.maximum(tail, 1e-323))
+    return np.asarray(tail * (error * (1.0 + np.exp(np.minimum(gap, 0.0))) - np.expm1(np.minimum(gap, 0.0))))
 
 
 def _log_incomplete_beta(a: Array, b: Array, y: Array) -> Array:
@@ -260,7 +270,8 @@ def _binomial_losses(level: float, count: int) -> tuple[Array, Array]:
 
 def _delta_of(losses: Array, masses: Array, epsilon: float) -> float:
     start = int(np.searchsorted(losses, epsilon, side="right"))
-    return float(masses[start:] @ -np.expm1(epsilon - losses[start:]))
+    gains = -np.expm1(epsilon - losses[start:] * (1.0 + ULPS))
+    return outward_delta(float(masses[start:] @ gains) * (1.0 + BINOMIAL)) if gains.size else 0.0
 
 
 def _check_beta(a: float, b: float, n: int, scale: float, shrink: float) -> None:

@@ -24,7 +24,7 @@ __all__ = [
 
 LARGEST = 2**1000
 
-MARGIN = 2.0**-43  # 1.1e-13 of a cost: above the error of every formula that is rounded by it
+MARGIN = 2.0**-44  # 5.7e-14 of a cost: above the error of every formula that is rounded by it
 FLOOR = 2.0**-800  # a cost whose parts may have underflowed; no ledger sees numbers of this size
 SMALLEST_DELTA = 5e-324  # what underflows is not nothing
 ULPS = 2.0**-50  # of the terms of a sum that may cancel: above the rounding of a few operations

@@ -4,10 +4,15 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.accounting.rounding import ULPS
 from discreet.errors import GuaranteeError
 from discreet.guarantee.basis import Basis, Guarantee, positive
 
-__all__ = ["AllOf", "Within", "within_epsilon"]
+__all__ = ["AllOf", "Within", "within_delta", "within_epsilon"]
+
+GOLDEN = (math.sqrt(5) - 1) / 2
+SECTIONS = 20
+NEGLIGIBLE = 1e-6  # of a delta: what a smaller epsilon could win back
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,7 +86,7 @@ class Within(Guarantee):
 
     def _delta(self, epsilon: float) -> float:
         """The smallest over all epsilon' ≤ epsilon: the added term grows with epsilon."""
-        return min(1.0, *(self.part.delta(e) + _inflation(e) * self.tv for e in _grid(epsilon)))
+        return within_delta(self.part, self.tv, epsilon)
 
     def _renyi(self, order: float) -> float:  # noqa: ARG002 - infinite at every order
         """No Renyi curve survives an additive error."""
@@ -103,7 +108,7 @@ def within_epsilon(ideal: Guarantee, tv: float, delta: float) -> float:
     """
     epsilon = 0.0
     for _ in range(200):
-        room = delta - _inflation(epsilon) * tv
+        room = delta - _inflation(epsilon) * tv * (1 + ULPS) - ULPS * delta
         needed = ideal.epsilon(room) if room >= 0 else math.inf
         if needed <= epsilon or math.isinf(needed):
             return max(needed, epsilon)
@@ -111,11 +116,27 @@ def within_epsilon(ideal: Guarantee, tv: float, delta: float) -> float:
     return math.inf
 
 
+def within_delta(ideal: Guarantee, tv: float, epsilon: float) -> float:
+    """The smallest delta found over epsilon' ≤ epsilon: the added term grows with it. Every one of them is valid.
+
+    At epsilon itself, and by golden sections below it, where a large epsilon makes the distance dear.
+    """
+
+    def delta(at: float) -> float:
+        return (ideal.delta(at) + _inflation(at) * tv) * (1 + ULPS)
+
+    left, right = 0.0, min(epsilon, 700.0)
+    smallest = delta(right)
+    if _inflation(right) * tv <= NEGLIGIBLE * smallest:
+        return min(smallest, 1.0)
+    for _ in range(SECTIONS):
+        a, b = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
+        at_a, at_b = delta(a), delta(b)
+        smallest = min(smallest, at_a, at_b)
+        left, right = (left, b) if at_a <= at_b else (a, right)
+    return min(smallest, 1.0)
+
+
 def _inflation(epsilon: float) -> float:
-    return 1 + math.exp(epsilon) if epsilon < 709 else math.inf
-
-
-def _grid(epsilon: float) -> list[float]:
-    """Candidate points up to `epsilon`; each gives a valid bound, so a coarse grid is only looser."""
-    top = min(epsilon, 1e6)
-    return [top * i / 200 for i in range(201)]
+    """1 + e^epsilon, rounded up."""
+    return (1 + math.exp(epsilon)) * (1 + ULPS) if epsilon < 709 else math.inf

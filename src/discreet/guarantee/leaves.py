@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.accounting import conversions, curves
+from discreet.accounting.rounding import ULPS
 from discreet.guarantee.basis import Basis, Guarantee, positive
 
 __all__ = ["ZCDP", "ApproxDP", "BoundedRange", "GaussianDP", "Leaf", "PureDP"]
@@ -47,8 +48,8 @@ class PureDP(Leaf):
 
     def _epsilon(self, delta: float) -> float:
         """Solve the profile (e^level - e^epsilon) / (1 + e^level) = delta."""
-        used = delta * (1 + math.exp(-self.level))
-        return max(self.level + math.log1p(-used), 0.0) if used < 1 else 0.0
+        used = delta * (1 + math.exp(-self.level)) * (1 - ULPS)
+        return _below(self.level, math.log1p(-used)) if used < 1 else 0.0
 
     def _delta(self, epsilon: float) -> float:
         """The profile at `epsilon`."""
@@ -78,8 +79,8 @@ class BoundedRange(Leaf):
 
     def _epsilon(self, delta: float) -> float:
         """Solve the profile (1 - e^{(epsilon - level)/2})² / (1 - e^-level) = delta."""
-        root = math.sqrt(delta * -math.expm1(-self.level))
-        return max(self.level + 2 * math.log1p(-root), 0.0) if root < 1 else 0.0
+        root = math.sqrt(delta * -math.expm1(-self.level)) * (1 - ULPS)
+        return _below(self.level, 2 * math.log1p(-root)) if root < 1 else 0.0
 
     def _delta(self, epsilon: float) -> float:
         """The profile at `epsilon`."""
@@ -177,12 +178,13 @@ class ApproxDP(Leaf):
         if delta < self.slack:
             return math.inf
         # The worst (e, d)-DP pair has profile d + (1 - d) (e^level - e^epsilon)/(1 + e^level).
-        rest = (delta - self.slack) / (1 - self.slack)
+        rest = (delta - self.slack) / (1 - self.slack) * (1 - ULPS)
         return PureDP(self.level).epsilon(rest)
 
     def _delta(self, epsilon: float) -> float:
         """The profile of the worst (epsilon, delta)-DP pair."""
-        return self.slack + (1 - self.slack) * curves.pure_delta(self.level, epsilon)
+        added = curves.pure_delta(self.level, epsilon)
+        return min((self.slack + (1 - self.slack) * added) * (1 + ULPS), 1.0) if added > 0 else self.slack
 
     def _renyi(self, order: float) -> float:  # noqa: ARG002 - infinite at every order
         """No Renyi curve follows from one (epsilon, delta)."""
@@ -194,3 +196,8 @@ class ApproxDP(Leaf):
             f"({self.level:g}, {self.slack:g})-differential privacy: no event exceeds e^{self.level:g} times its "
             f"probability on a neighbouring table by more than {self.slack:g}."
         )
+
+
+def _below(level: float, log: float) -> float:
+    """The sum of a level and a negative logarithm, rounded up and from 0 to the level."""
+    return min(max(level + log + ULPS * (level - log), 0.0), level)

@@ -7,14 +7,16 @@ as it goes is decided by a filter (`discreet.accounting.filters`).
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from discreet.accounting import conversions
 from discreet.accounting.loss_distribution import LossDistribution, compose_all, grid_for
+from discreet.accounting.rounding import ULPS, rational, typed_root_up, typed_up
 from discreet.errors import GuaranteeError
 from discreet.guarantee.basis import Basis, Guarantee
-from discreet.guarantee.certificates import Within, within_epsilon
+from discreet.guarantee.certificates import Within, within_delta, within_epsilon
 from discreet.guarantee.leaves import ZCDP, ApproxDP, GaussianDP, Leaf, PureDP
 
 __all__ = ["Composed", "Node", "Repeated"]
@@ -34,7 +36,7 @@ class Node(Guarantee):
 
     def _renyi(self, order: float) -> float:
         """Renyi divergences of one order add."""
-        return math.fsum(count * leaf.renyi(order) for leaf, count in self.terms().items())
+        return _curve(self.terms())(order)
 
     def _epsilon(self, delta: float) -> float:
         """The smallest of the valid routes.
@@ -42,37 +44,37 @@ class Node(Guarantee):
         (epsilon, delta) parts add on their own (basic composition). Samplers within tv_i of ideal laws are together
         within the sum of the tv_i of the composed ideal law, for every dataset.
         """
-        fixed = slack = tv = 0.0
-        rest: Terms = {}
-        for leaf, count in self.terms().items():
-            if isinstance(leaf, ApproxDP):
-                fixed, slack = fixed + count * leaf.level, slack + count * leaf.slack
-            elif isinstance(leaf, Within):
-                tv += count * leaf.tv
-                _add(rest, terms(leaf.part), count)
-            else:
-                _add(rest, {leaf: 1}, count)
+        fixed, slack, tv, rest = _split(self.terms())
         if delta < slack:
             return math.inf
+        room = max(delta - slack - (ULPS * delta if slack else 0.0), 0.0)
         if tv > 0:
-            ideal = Composed(tuple(Repeated(leaf, count) for leaf, count in rest.items()))
-            return fixed + within_epsilon(ideal, tv, delta - slack)
-        route = fixed + _compose(rest, delta - slack)
-        exact = _distribution(tuple(_merged(self.terms()).items())) if delta > 0 and self._several else None
+            return _sum_up(fixed, within_epsilon(_composed(rest), tv, room))
+        route = _sum_up(fixed, _compose(rest, room))
+        exact = self._distribution if delta > 0 else None
         return route if exact is None else min(route, exact.epsilon(delta))
 
-    @property
-    def _several(self) -> bool:
-        """Whether there is something to compose that a closed form does not settle."""
-        count = sum(self.terms().values())
-        return 1 < count <= MOST_CONVOLVED and not all(isinstance(leaf, GaussianDP) for leaf in self.terms())
-
     def _delta(self, epsilon: float) -> float:
-        """The smallest delta at which `epsilon(delta)` is within `epsilon`, rounded up."""
-        if self.epsilon(0.0) <= epsilon:
-            return 0.0
-        inverse = conversions.solve_decreasing(lambda x: self.epsilon(math.exp(-1 / x)), epsilon, low=1 / 700)
-        return math.exp(-1 / inverse)
+        """The smallest of the same routes at `epsilon`: each is solved for delta, none is searched."""
+        fixed, slack, tv, rest = _split(self.terms())
+        room = epsilon - fixed if fixed == 0 else (epsilon - fixed) - ULPS * epsilon
+        route = 1.0
+        if epsilon >= fixed:
+            ideal = (
+                within_delta(_composed(rest), tv, max(room, 0.0)) if tv > 0 else _compose_delta(rest, max(room, 0.0))
+            )
+            route = _sum_up(slack, ideal)
+        exact = self._distribution
+        return min(route, 1.0 if exact is None else exact.delta(epsilon))
+
+    @property
+    def _distribution(self) -> LossDistribution | None:
+        """The composed loss, where there is something to compose that a closed form does not settle."""
+        leaves = self.terms()
+        several = 1 < sum(leaves.values()) <= MOST_CONVOLVED
+        if not several or all(isinstance(leaf, GaussianDP) for leaf in leaves):
+            return None
+        return _distribution(tuple(_merged(leaves).items()))
 
     def words(self) -> str:
         """One sentence for a privacy officer."""
@@ -161,13 +163,49 @@ def _add(total: Terms, more: Terms, times: int) -> None:
         total[leaf] = total.get(leaf, 0) + times * count
 
 
+def _split(leaves: Terms) -> tuple[float, float, float, Terms]:
+    """The sums of epsilon and delta of (epsilon, delta) parts, of distances to ideal laws, and all other leaves."""
+    fixed = slack = tv = Fraction(0)
+    rest: Terms = {}
+    for leaf, count in leaves.items():
+        if isinstance(leaf, ApproxDP):
+            fixed, slack = fixed + count * rational(leaf.level), slack + count * rational(leaf.slack)
+        elif isinstance(leaf, Within):
+            tv += count * rational(leaf.tv)
+            _add(rest, terms(leaf.part), count)
+        else:
+            _add(rest, {leaf: 1}, count)
+    return typed_up(fixed), typed_up(slack), typed_up(tv), rest
+
+
+def _composed(leaves: Terms) -> "Composed":
+    return Composed(tuple(Repeated(leaf, count) for leaf, count in leaves.items()))
+
+
+def _sum_up(first: float, second: float) -> float:
+    """A sum that is not below the true one."""
+    return math.nextafter(first + second, math.inf) if first and second else first + second
+
+
 def _merged(leaves: Terms) -> Terms:
     """The same leaves with all Gaussian ones as one, whose mu² is the sum, and all zCDP ones as one: both exact."""
     rest = {leaf: count for leaf, count in leaves.items() if not isinstance(leaf, GaussianDP | ZCDP)}
-    mu = math.sqrt(math.fsum(c * leaf.level**2 for leaf, c in leaves.items() if isinstance(leaf, GaussianDP)))
-    rho = math.fsum(c * leaf.level for leaf, c in leaves.items() if isinstance(leaf, ZCDP))
-    one: Terms = ({GaussianDP(mu): 1} if mu > 0 else {}) | ({ZCDP(rho): 1} if rho > 0 else {})
+    mu = sum((c * rational(leaf.level) ** 2 for leaf, c in leaves.items() if isinstance(leaf, GaussianDP)), Fraction(0))
+    rho = sum((c * rational(leaf.level) for leaf, c in leaves.items() if isinstance(leaf, ZCDP)), Fraction(0))
+    one: Terms = ({GaussianDP(typed_root_up(mu)): 1} if mu else {}) | ({ZCDP(typed_up(rho)): 1} if rho else {})
     return one | rest
+
+
+def _basic(leaves: Terms) -> float:
+    """The sum of pure levels, as they are written."""
+    levels = [(leaf.epsilon(0.0), count) for leaf, count in leaves.items()]
+    if not all(math.isfinite(level) for level, _ in levels):
+        return math.inf
+    return typed_up(sum((count * rational(level) for level, count in levels), Fraction(0)))
+
+
+def _curve(leaves: Terms) -> conversions.Curve:
+    return lambda order: math.fsum(count * leaf.renyi(order) for leaf, count in leaves.items())
 
 
 def _compose(leaves: Terms, delta: float) -> float:
@@ -175,13 +213,20 @@ def _compose(leaves: Terms, delta: float) -> float:
     if not leaves:
         return 0.0
     leaves = _merged(leaves)
-    if len(leaves) == 1 and sum(leaves.values()) == 1:
+    if sum(leaves.values()) == 1:
         return next(iter(leaves)).epsilon(delta)
-    basic = math.fsum(count * leaf.epsilon(0.0) for leaf, count in leaves.items())
-    if delta <= 0:
-        return basic
-    renyi = conversions.renyi_epsilon(lambda a: math.fsum(c * leaf.renyi(a) for leaf, c in leaves.items()), delta)
-    return min(basic, renyi)
+    basic = _basic(leaves)
+    return min(basic, conversions.renyi_epsilon(_curve(leaves), delta)) if delta > 0 else basic
+
+
+def _compose_delta(leaves: Terms, epsilon: float) -> float:
+    """Delta by the same routes."""
+    if not leaves:
+        return 0.0
+    leaves = _merged(leaves)
+    if sum(leaves.values()) == 1:
+        return next(iter(leaves)).delta(epsilon)
+    return 0.0 if _basic(leaves) <= epsilon else conversions.renyi_delta(_curve(leaves), epsilon)
 
 
 @lru_cache(maxsize=32)
