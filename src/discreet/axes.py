@@ -15,7 +15,7 @@ from discreet.columns import Bounded, Count
 from discreet.errors import QueryError
 from discreet.schema import Schema
 
-__all__ = ["PRODUCT_BITS", "Axis"]
+__all__ = ["PRODUCT_BITS", "Axis", "above"]
 
 # Axes that are multiplied have at most this many bits: products of two then sum exactly in doubles up to 2^29 rows.
 PRODUCT_BITS = 12
@@ -70,6 +70,10 @@ class Axis:
         """The x of v = -reach and of v = reach: the bounds, as the grid can say them."""
         return self.centre - self.unit * self.reach, self.centre + self.unit * self.reach
 
+    def total(self, centred: ArrayLike, n: int) -> NDArray[np.float64]:
+        """The sum of x over n rows, given that of v: counted from the lower end, where nothing cancels."""
+        return np.asarray(n * (self.grid * self.low) + self.unit * above(centred, n * self.reach))
+
     def values(self, x: ArrayLike) -> NDArray[np.float64]:
         """V of real values, as floats."""
         return np.asarray(self.centred(self.of_values(x)), dtype=float)
@@ -78,6 +82,12 @@ class Axis:
         """Grid steps of real values, clipped and rounded as the sources do it."""
         clipped = np.clip(np.asarray(x, dtype=float), self.lower, self.upper)
         return np.asarray(np.floor(clipped / self.grid + 0.5), dtype=np.int64)
+
+
+def above(centred: ArrayLike, lowest: int) -> NDArray[np.float64]:
+    """How far sums lie above their lowest value -lowest: whole numbers are added before they become doubles."""
+    values = np.asarray(centred)
+    return np.asarray((values.astype(object) if values.dtype.kind in "iu" else values) + lowest, dtype=float)
 
 
 def _index(steps: Any, low: int, shift: int) -> Any:

@@ -87,6 +87,16 @@ class Features:
         return self.declared_radius if self.shrinks and self.declared_radius is not None else self.widest
 
     @property
+    def diameter(self) -> float:
+        """A bound on how far apart the features of two rows are, rounded up: shrinking brings nothing further apart.
+
+        Two categories differ by two levels. Numbers far from 0 are rounded at their own size.
+        """
+        low, high = self.interval
+        apart = math.hypot((high - low) * math.sqrt(len(self.numbers)), math.sqrt(2.0 * len(self.categories)))
+        return min(2.0 * self.radius, apart * ROUNDED_UP + self.widest * 2.0**-48)
+
+    @property
     def reach(self) -> float:
         """A bound on the length of a whole row, rounded up."""
         return (math.hypot(self.radius, 1.0) if self.intercept else self.radius) * ROUNDED_UP

@@ -12,7 +12,7 @@ A row costs phi(z · w, y): phi is convex in the margin t = z · w, its slope is
 | huber | (t - y)²/2, linear beyond ±threshold, y in [-1, 1] | threshold | 1 | 2 threshold, at most 2 |
 | poisson | e^t - y t on [-T, T], y in [0, Y] | max(e^T, Y) | e^T | Y |
 | table | slopes given at equally spaced margins, linear between them | largest entry | largest rise | of a margin |
-| quadratic | half the squared distance of w and z: no margin; G = 2 R for every w, convexity 1 | | 1 | |
+| quadratic | half the squared distance of w and z: no margin; G the diameter of the rows for every w, convexity 1 | | 1 | |
 
 `spread` is how far apart the slopes of two targets are at one margin: where only labels are private, G = R spread.
 """
@@ -161,7 +161,7 @@ class Loss:
         if isinstance(self.schema.unit, LabelOnly):
             return self.features.reach * self.spread
         if self.kind == "quadratic":
-            return 2.0 * self.features.radius
+            return self.features.diameter
         if self.kind == "logistic" and self.features.size == 1 and not self.features.intercept:
             return LOGISTIC_OF_ONE_FEATURE * self.features.radius
         return 2.0 * self.lipschitz

@@ -218,7 +218,8 @@ def test_optimal_composition_of_many_releases_in_high_precision(level: float, co
 def test_section_3b_profile_values(a: float, b: float, texts: tuple[str, ...]) -> None:
     """beyond.md §3b, n = 100, epsilon .1, .5, 1, 2; the printed (6, 18) is Beta(6, 12), (1, 2) the uniform law."""
     for epsilon, text in zip((0.1, 0.5, 1, 2), texts, strict=True):
-        assert beta_delta(a, b, 100, epsilon) * (1 - 4e-13) == printed(text)  # less what it is rounded outward by
+        value = beta_delta(a, b, 100, epsilon)
+        assert value == printed(text) or value * (1 - 4e-13) == printed(text)  # it is rounded outward by as much
 
 
 def test_section_3b_epsilon_exact_and_by_renyi() -> None:

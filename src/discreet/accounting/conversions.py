@@ -6,9 +6,10 @@ References are to math notes by name: [CKS2020] Canonne, Kamath, Steinke; [DRS20
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 from discreet.accounting.curves import gaussian_delta, zcdp_renyi
-from discreet.accounting.rounding import SMALLEST_DELTA, ULPS, outward_delta
+from discreet.accounting.rounding import SMALLEST_DELTA, ULPS, charged, outward_delta, typed_root_up, typed_up
 from discreet.errors import GuaranteeError
 
 __all__ = [
@@ -33,9 +34,13 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """The largest mu whose profile stays within (epsilon, delta), rounded down."""
-    mu = 1.0 / solve_decreasing(lambda inverse: gaussian_delta(1.0 / inverse, epsilon), delta, low=1e-12)
-    return _step_down(mu, lambda value: gaussian_delta(value, epsilon) <= delta, (epsilon, delta))
+    """The largest mu whose profile stays within (epsilon, delta), rounded down; so does what a ledger charges for it."""
+
+    def price(mu: float) -> float:
+        return gaussian_delta(typed_root_up(Fraction(charged(mu, power=2))), epsilon)
+
+    mu = 1.0 / solve_decreasing(lambda inverse: price(1.0 / inverse), delta, low=1e-12)
+    return _step_down(mu, lambda value: price(value) <= delta, (epsilon, delta))
 
 
 def renyi_epsilon(curve: Curve, delta: float) -> float:
@@ -71,9 +76,13 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
-    """The largest rho whose improved conversion stays within (epsilon, delta), rounded down."""
-    rho = 1.0 / solve_decreasing(lambda inverse: zcdp_epsilon(1.0 / inverse, delta), epsilon, low=1e-12)
-    return _step_down(rho, lambda value: zcdp_epsilon(value, delta) <= epsilon, (epsilon, delta))
+    """The largest rho whose conversion stays within (epsilon, delta), rounded down; so does what a ledger charges."""
+
+    def price(rho: float) -> float:
+        return zcdp_epsilon(typed_up(Fraction(charged(rho))), delta)
+
+    rho = 1.0 / solve_decreasing(lambda inverse: price(1.0 / inverse), epsilon, low=1e-12)
+    return _step_down(rho, lambda value: price(value) <= epsilon, (epsilon, delta))
 
 
 def solve_decreasing(function: Curve, target: float, *, low: float = 0.0) -> float:

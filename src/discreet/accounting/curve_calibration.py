@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable
 
 from discreet.accounting.conversions import Curve, log_delta_at
-from discreet.errors import GuaranteeError
 
 __all__ = ["smallest_within"]
 
@@ -24,7 +23,7 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def smallest_within(curve_at: Callable[[float], Curve], epsilon: float, delta: float, *, low: float) -> float:
-    """The smallest x ≥ low > 0 whose curve, which must fall as x grows, meets (epsilon, delta), from above."""
+    """The smallest x ≥ low > 0 whose curve, which must fall as x grows, meets (epsilon, delta), from above; infinite if none does."""
     aim = math.log(delta) - CLOSE / 2
 
     def excess(log_x: float) -> float:
@@ -34,19 +33,12 @@ def smallest_within(curve_at: Callable[[float], Curve], epsilon: float, delta: f
     at_left = at_right = excess(right)
     if at_right <= 0:
         return low
-    least = _log_delta(lambda _: 0.0, epsilon)
-    if least > aim:
-        raise GuaranteeError(
-            f"epsilon and delta must be within reach of a Rényi curve, got {epsilon!r} and {delta!r}: at this epsilon "
-            f"no order up to 1e7 certifies a delta below {math.exp(least):.3g}"
-        )
+    if _log_delta(lambda _: 0.0, epsilon) > aim:  # not even two equal laws are certified by orders up to 1e7
+        return math.inf
     width = 1.0
     while not at_right <= 0:
         if right > LARGEST:
-            raise GuaranteeError(
-                f"epsilon and delta must be within reach of this prior, got {epsilon!r} and {delta!r}: no parameter in "
-                "double precision meets them"
-            )
+            return math.inf
         left, at_left = right, at_right
         right, width = right + width, 2.0 * width
         at_right = excess(right)

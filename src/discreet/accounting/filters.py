@@ -11,7 +11,8 @@ them within its half, so that a single exact number is enough. A release that is
 Gaussian, zCDP, within a distance of an ideal law) is (epsilon(delta_i), delta_i)-DP for every delta_i: it is charged at
 the cheapest of a few public ones.
 
-A spend is an exact decimal rounded up at 1e-18, a limit is rounded down, and their comparison is exact.
+A spend is an exact decimal rounded up at 1e-18, a limit is rounded down, and their comparison is exact. The largest rho
+and mu of a budget are those whose spend, so rounded, still meets it: what is calibrated to a budget fits into it.
 """
 
 import math
@@ -21,6 +22,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import reduce
 
 from discreet.accounting import conversions
+from discreet.accounting.rounding import QUANTUM, SMALLEST_REQUEST, charged, decimal
 from discreet.errors import GuaranteeError
 from discreet.guarantee import (
     ZCDP,
@@ -41,8 +43,6 @@ from discreet.guarantee import (
 
 __all__ = ["FILTERS", "SMALLEST_REQUEST", "Filter", "filter_for", "plain", "squared_epsilon_budget"]
 
-QUANTUM = Decimal("1e-18")
-SMALLEST_REQUEST = Decimal("1e-12")
 LARGEST_REQUEST = Decimal("1e100")
 EXACT = Context(prec=120)
 
@@ -58,7 +58,7 @@ class Filter:
     name: str
     unit: str
     price: Callable[[Priced, Budget], Decimal | None]
-    limit_of: Callable[[Budget], float]
+    limit_of: Callable[[Budget], Decimal]
     epsilon_of: Callable[[float, Budget], float]
 
     def spend(self, guarantee: Guarantee, budget: Budget) -> Decimal:
@@ -94,7 +94,7 @@ class Filter:
 
     def limit(self, budget: Budget) -> Decimal:
         """The whole budget in this filter's unit, rounded down."""
-        return _decimal(self.limit_of(budget)).quantize(QUANTUM, rounding=ROUND_FLOOR, context=EXACT)
+        return self.limit_of(budget).quantize(QUANTUM, rounding=ROUND_FLOOR, context=EXACT)
 
     def describe(self, amount: Decimal, budget: Budget) -> str:
         """An amount in the filter's unit and as epsilon at the budget's delta."""
@@ -119,19 +119,14 @@ def filter_for(budget: Budget, name: str | None = None) -> Filter:
     return FILTERS[chosen]
 
 
-def _decimal(number: float) -> Decimal:
-    """The decimal a person typed: 0.1 is one tenth (mechanisms calibrate to this same rational, rounding noise up)."""
-    return Decimal(repr(float(number)))
-
-
 def _pure_price(leaf: Priced, _: Budget) -> Decimal | None:
-    return _decimal(leaf.level) if isinstance(leaf, PureDP | BoundedRange) else None
+    return decimal(leaf.level) if isinstance(leaf, PureDP | BoundedRange) else None
 
 
 def _zcdp_price(leaf: Priced, _: Budget) -> Decimal | None:
     if not isinstance(leaf, Leaf):
         return None
-    level = _decimal(leaf.level)
+    level = decimal(leaf.level)
     if isinstance(leaf, ZCDP):
         return level
     if isinstance(leaf, BoundedRange):  # epsilon²/8  [CR2021]
@@ -148,7 +143,7 @@ def _zcdp_price(leaf: Priced, _: Budget) -> Decimal | None:
 def _gdp_price(leaf: Priced, _: Budget) -> Decimal | None:
     if not isinstance(leaf, GaussianDP):
         return None
-    level = _decimal(leaf.level)
+    level = decimal(leaf.level)
     return EXACT.multiply(level, level)
 
 
@@ -163,9 +158,9 @@ def _approximate_price(leaf: Priced, budget: Budget) -> Decimal | None:
 
 def _share(epsilon: float, delta: float, budget: Budget) -> Decimal:
     """What (epsilon, delta) takes of the whole."""
-    level, slack = _decimal(epsilon), _decimal(delta)
-    variance = _decimal(squared_epsilon_budget(budget.epsilon, _delta(budget) / 2))
-    half = EXACT.divide(_decimal(_delta(budget)), Decimal(2))
+    level, slack = decimal(epsilon), decimal(delta)
+    variance = decimal(squared_epsilon_budget(budget.epsilon, _delta(budget) / 2))
+    half = EXACT.divide(decimal(_delta(budget)), Decimal(2))
     # divisions round to nearest at 120 digits; 1e-60 puts the price on the safe side
     share = EXACT.add(EXACT.divide(EXACT.multiply(level, level), variance), EXACT.divide(slack, half))
     return EXACT.add(share, Decimal("1e-60"))
@@ -188,26 +183,26 @@ def _delta(budget: Budget) -> float:
 
 
 FILTERS: dict[str, Filter] = {
-    "pure": Filter("pure", "epsilon", _pure_price, lambda b: b.epsilon, lambda spent, _: spent),
+    "pure": Filter("pure", "epsilon", _pure_price, lambda b: decimal(b.epsilon), lambda spent, _: spent),
     "zcdp": Filter(
         "zcdp",
         "rho",
         _zcdp_price,
-        lambda b: conversions.zcdp_rho(b.epsilon, _delta(b)),
+        lambda b: charged(conversions.zcdp_rho(b.epsilon, _delta(b))),
         lambda spent, b: conversions.zcdp_epsilon(spent, _delta(b)),
     ),
     "gdp": Filter(
         "gdp",
         "mu²",
         _gdp_price,
-        lambda b: math.nextafter(conversions.gaussian_mu(b.epsilon, _delta(b)) ** 2, 0.0),
+        lambda b: charged(conversions.gaussian_mu(b.epsilon, _delta(b)), power=2),
         lambda spent, b: conversions.gaussian_epsilon(spent**0.5, _delta(b)),
     ),
     "approximate": Filter(
         "approximate",
         "share",
         _approximate_price,
-        lambda _: 1.0,
+        lambda _: Decimal(1),
         lambda spent, b: _approximate_epsilon(spent, b),
     ),
 }

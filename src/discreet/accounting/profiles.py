@@ -73,7 +73,9 @@ def beta_epsilon(a: float, b: float, n: int, delta: float, *, scale: float = 1.0
 def beta_diffused_scale(a: float, b: float, n: int, epsilon: float, delta: float) -> float:
     """The largest scale in (0, 1] whose draw is (epsilon, delta)-DP, rounded down: positive where Renyi is infinite."""
     _check_beta(a, b, n, 1.0, 1.0)
-    return 1.0 / _solve(lambda inverse: _Family(a, b, n, epsilon, 1.0 / inverse), n, delta, low=1.0)
+    return _fraction(
+        _solve(lambda inverse: _Family(a, b, n, epsilon, 1.0 / inverse), n, delta, low=1.0), epsilon, delta
+    )
 
 
 def beta_concentrated_shrink(a: float, b: float, n: int, epsilon: float, delta: float) -> float:
@@ -84,7 +86,7 @@ def beta_concentrated_shrink(a: float, b: float, n: int, epsilon: float, delta: 
         shrink = 1.0 / inverse
         return _Family(a / shrink, b / shrink, n, epsilon, 1.0)
 
-    return 1.0 / _solve(family_at, n, delta, low=1.0)
+    return _fraction(_solve(family_at, n, delta, low=1.0), epsilon, delta)
 
 
 def discrete_laplace_delta(shift: int, scale: float, epsilon: float) -> float:
@@ -244,11 +246,19 @@ def _solve(family_at: Callable[[float], _Family], n: int, delta: float, *, low: 
 
     while True:
         solution = solve_decreasing(worst, target, low=low)
+        if math.isinf(solution):
+            return solution
         suspects = _suspects(family_at(solution), delta)
         deltas = _pair_deltas(family_at(solution), suspects)
         if deltas.max() <= delta:
             return solution
         counts = np.append(counts, suspects[deltas.argmax()])
+
+
+def _fraction(inverse: float, epsilon: float, delta: float) -> float:
+    if math.isinf(inverse):
+        raise GuaranteeError(f"epsilon and delta must be within reach of a fraction above 0, got {(epsilon, delta)!r}")
+    return 1.0 / inverse
 
 
 def _binomial_losses(level: float, count: int) -> tuple[Array, Array]:

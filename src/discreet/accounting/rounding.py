@@ -6,12 +6,18 @@ them lose no digits by subtraction; `MARGIN` is several times their error agains
 """
 
 import math
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import reduce
 
 __all__ = [
     "MARGIN",
+    "QUANTUM",
     "SMALLEST_DELTA",
+    "SMALLEST_REQUEST",
     "ULPS",
+    "charged",
+    "decimal",
     "outward",
     "outward_delta",
     "rational",
@@ -23,6 +29,10 @@ __all__ = [
 ]
 
 LARGEST = 2**1000
+
+QUANTUM = Decimal("1e-18")  # a ledger's amounts are multiples of it
+SMALLEST_REQUEST = Decimal("1e-12")
+EXACT = Context(prec=400)
 
 MARGIN = 2.0**-44  # 5.7e-14 of a cost: above the error of every formula that is rounded by it
 FLOOR = 2.0**-800  # a cost whose parts may have underflowed; no ledger sees numbers of this size
@@ -38,6 +48,19 @@ def outward(cost: float) -> float:
 def outward_delta(delta: float) -> float:
     """A computed delta made safe for its own rounding error and underflow."""
     return min(delta * (1.0 + MARGIN) + 2 * SMALLEST_DELTA, 1.0)
+
+
+def decimal(number: float) -> Decimal:
+    """The decimal a person typed: 0.1 is one tenth (mechanisms calibrate to this same rational, rounding noise up)."""
+    return Decimal(repr(float(number)))
+
+
+def charged(number: float, *, power: int = 1) -> Decimal:
+    """What a ledger charges for a number or its square: rounded up. What it would refuse as too small stays exact."""
+    amount = reduce(EXACT.multiply, [decimal(number)] * power)
+    if amount < SMALLEST_REQUEST:
+        return amount
+    return amount.quantize(QUANTUM, rounding=ROUND_CEILING, context=EXACT)
 
 
 def rational(number: float) -> Fraction:

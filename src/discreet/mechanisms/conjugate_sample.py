@@ -168,8 +168,13 @@ def _largest_fractions(mechanism: _Calibrated, query: Statistics) -> tuple[float
     else:  # what is known is a Rényi curve, whose smallest delta is a search over orders: fewer fractions are tried
         assert delta is not None
         inverse = smallest_within(lambda x: certificate(x).renyi, epsilon, delta, low=1.0)
-        while certificate(inverse).epsilon(delta) > epsilon:  # by a rounding error
+        while inverse < math.inf and certificate(inverse).epsilon(delta) > epsilon:  # by a rounding error
             inverse *= 1.0 + 1e-14
+    if math.isinf(inverse):
+        name, at = type(mechanism).__name__, f"order = {order!r}" if delta is None else f"delta = {delta!r}"
+        raise GuaranteeError(
+            f"{name}.epsilon must be larger at {at}: out of reach of this certificate, got {epsilon!r}"
+        )
     return mechanism.pair(1.0 / inverse)
 
 
@@ -207,7 +212,7 @@ def _certificate(mechanism: ConjugateSample, query: Statistics, r: float, m: flo
     if isinstance(family, GaussianMean):
         half = family.axis.unit * family.axis.reach
         mu = gaussian_mean_mu(n, family.sd**2 / r, m * family.prior[1] ** 2, half)
-        one = GaussianDP(mu * (1 + 1e-14), basis("two normal laws, Theorem 2"))
+        one = GaussianDP(mu, basis("two normal laws, Theorem 2"))
     elif isinstance(family, Dirichlet):
         parameters = {"prior": family.prior, "n": n, "scale": r, "shrink": m}
         exact = len(family.prior) == 2

@@ -17,6 +17,7 @@ from discreet.accounting.bounded_losses import ball_range
 from discreet.accounting.gibbs import Bound, largest_mu
 from discreet.accounting.gibbs_law import GibbsLaw, Steps, exact_law, langevin_law
 from discreet.accounting.rejection import acceptance_at_least, gradient_after, proposals_for
+from discreet.accounting.rounding import share_down
 from discreet.errors import GuaranteeError, QueryError
 from discreet.features import ROUNDED_UP
 from discreet.guarantee import AllOf, Basis, BoundedRange, GaussianDP, Guarantee, Repeated, Within
@@ -128,7 +129,10 @@ class GibbsPosterior:
         if self.delta is None:
             self._check_pace(query)
             # less than the budget where β = 1 is private enough
-            each = min(self.epsilon / self.draws, ball_range(law.beta, query.gradient, 2.0 * query.ball) * ROUNDED_UP)
+            each = min(
+                share_down(self.epsilon, self.draws),
+                ball_range(law.beta, query.gradient, 2.0 * query.ball) * ROUNDED_UP,
+            )
             ranged = BoundedRange(each, basis("bounded log-ratio on a ball, Theorem 1", exact))
             return self._all(AllOf((ranged, gaussian)))
         if query.kind == "quadratic":
@@ -253,7 +257,8 @@ def _law(mechanism: GibbsPosterior, query: Loss) -> GibbsLaw:
     if mechanism.delta is None:
         return _pure_law(mechanism, query)
     share = 1.0 - FAILING if mechanism.sampler == "exact" and query.kind != "quadratic" else 1.0
-    budget = largest_mu(mechanism.epsilon, mechanism.delta * share, mechanism.bound).value / math.sqrt(mechanism.draws)
+    whole = largest_mu(mechanism.epsilon, mechanism.delta * share, mechanism.bound).value
+    budget = share_down(whole, mechanism.draws, power=2)
     if mechanism.sampler == "exact":
         return exact_law(query, budget)
     if mechanism.batches > 1 and (isinstance(query.schema.unit, Person) or math.isfinite(query.ball)):
@@ -265,7 +270,7 @@ def _pure_law(mechanism: GibbsPosterior, query: Loss) -> GibbsLaw:
     """The largest β up to 1 whose log-ratio stays in an interval of length epsilon / draws on the ball."""
     if not math.isfinite(query.ball):
         raise QueryError("GibbsPosterior.delta must be given for a model without a ball, got None")
-    each = mechanism.epsilon / mechanism.draws
+    each = share_down(mechanism.epsilon, mechanism.draws)
     beta = min(1.0, each / ball_range(1.0, query.gradient, 2.0 * query.ball) * (1 - 1e-12))
     found = exact_law(replace(query, precision=query.precision or 1.0), math.inf)
     scale = beta / found.beta

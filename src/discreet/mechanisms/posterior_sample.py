@@ -156,7 +156,7 @@ class PosteriorSample:
                 drawn[family.parameter] = drawn[family.parameter][:, family.coordinate]
         else:
             (total,) = exact.values()
-            law = parameters(family, self._part(query, family), weight, float(total), query.largest_total)
+            law = parameters(family, self._part(query, family), weight, int(total), query.largest_total)
             drawn[family.parameter] = scalar_draws(family, law, self._space.of(family), self.draws, generator)
         return {name: rounded(array, grid) for name, array in drawn.items()}
 

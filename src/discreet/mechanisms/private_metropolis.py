@@ -118,7 +118,7 @@ class PrivateMetropolis:
         if isinstance(family, Dirichlet):  # rows that a bad cell excludes are in neither count
             statistic, n = float(exact[1]), int(exact[0]) + int(exact[1])
         else:
-            statistic, n = float(exact), query.largest_total
+            statistic, n = int(exact), query.largest_total
         first, second = parameters(family, plain_prior(family), 1.0 / self.temperature(query), statistic, n)
         law, ends, grid = (float(first), float(second)), self._ends(query), self._grid(query)
         least = self._space.of(family)[0]

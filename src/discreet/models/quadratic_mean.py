@@ -36,7 +36,7 @@ class QuadraticMean(LossModel):
             raise QueryError(f"QuadraticMean.by must not be given: a loss is asked of the whole table, got {self.by!r}")
 
     def query(self, schema: Schema) -> Loss:
-        """The loss; its gradients differ by 2 radius at most, for every w."""
+        """The loss; its gradients differ by the diameter of the rows at most, for every w."""
         for name in self.columns:
             if not isinstance(schema.column(name), Bounded | Count):
                 raise QueryError(f"QuadraticMean.columns must be bounded or count, got {name!r}")

@@ -18,7 +18,14 @@ from discreet.errors import QueryError
 from discreet.noise import NoiseLaw
 from discreet.posterior.beta import BetaMixture
 from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
-from discreet.posterior.simplex import concentrations, dirichlet_draws, draw_codes, log_dirichlet, moments_given
+from discreet.posterior.simplex import (
+    concentrations,
+    dirichlet_draws,
+    draw_codes,
+    log_dirichlet,
+    moments_given,
+    sums_of_others,
+)
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, check_released, describe, tails
 from discreet.samplers.cells import Multinomial, NoisyCells, Polya
 from discreet.samplers.lattice import Lattice, Total
@@ -101,7 +108,7 @@ class DirichletPosterior(_DirichletAnswers):
 
     def quantile(self, q: float) -> Array:
         """Quantiles of the Beta marginals."""
-        rest = self.alpha.sum() - self.alpha
+        rest = sums_of_others(self.alpha)
         return np.array(
             [BetaMixture(a, b, np.zeros(1), 0.0).quantile(q) for a, b in zip(self.alpha, rest, strict=True)]
         )
@@ -180,7 +187,7 @@ class DirichletLattice(_DirichletAnswers):
 
     @cached_property
     def _marginals(self) -> tuple[BetaMixture, ...]:
-        rest, n = self.alpha.sum() - self.alpha, self.total.highest
+        rest, n = sums_of_others(self.alpha), self.total.highest
         return tuple(
             BetaMixture(law.support + a, n - law.support + b, _log(law.weights), self.log_evidence())
             for law, a, b in zip(self.lattice.marginals(), self.alpha, rest, strict=True)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from discreet.errors import QueryError
 from discreet.posterior.naive_bayes_answers import Array, Arrays, NaiveBayesAnswers
-from discreet.posterior.simplex import dirichlet_draws, log_dirichlet
+from discreet.posterior.simplex import dirichlet_draws, log_dirichlet, sums_of_others
 from discreet.posterior.summary import as_text, check_order
 
 __all__ = ["NaiveBayesPlugIn", "plug_in_from_tables"]
@@ -37,10 +37,7 @@ class NaiveBayesPlugIn(NaiveBayesAnswers):
         from scipy.special import betaincinv
 
         check_order(q)
-        return {
-            name: np.asarray(betaincinv(alpha, alpha.sum(axis=-1, keepdims=True) - alpha, q))
-            for name, alpha in self.alpha.items()
-        }
+        return {name: np.asarray(betaincinv(alpha, sums_of_others(alpha), q)) for name, alpha in self.alpha.items()}
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> Arrays:
         """Independent draws: "class" (n, classes), each feature (n, classes, levels)."""

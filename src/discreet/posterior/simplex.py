@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 
-__all__ = ["concentrations", "dirichlet_draws", "draw_codes", "log_dirichlet", "moments_given"]
+__all__ = ["concentrations", "dirichlet_draws", "draw_codes", "log_dirichlet", "moments_given", "sums_of_others"]
 
 Array = NDArray[np.float64]
 
@@ -52,3 +52,11 @@ def log_dirichlet(x: Array, alpha: Array) -> Array:
     log_x = np.log(np.where(x > 0, x, 1.0))
     log_density = np.sum(log_x * (alpha - 1.0), axis=-1) + gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)
     return np.asarray(np.where(inside, log_density, -np.inf))
+
+
+def sums_of_others(alpha: Array) -> Array:
+    """For each entry the sum of all others along the last axis: a difference from the total would lose small ones."""
+    none = np.zeros((*alpha.shape[:-1], 1))
+    before = np.concatenate([none, np.cumsum(alpha[..., :-1], axis=-1)], axis=-1)
+    after = np.concatenate([none, np.cumsum(alpha[..., :0:-1], axis=-1)], axis=-1)[..., ::-1]
+    return np.asarray(before + after)

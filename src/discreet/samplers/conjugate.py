@@ -28,15 +28,16 @@ def conjugate_draws(
         alpha = np.asarray(family.prior) / shrink + scale * np.ravel(np.asarray(statistic, dtype=float))
         if family.coordinate is None:
             return np.asarray(rng.dirichlet(alpha, size=draws))
-        one = float(alpha[family.coordinate])
-        return np.asarray(rng.beta(one, float(alpha.sum()) - one, size=draws))
+        # the others are added up: their difference from the total would have no digits left where one level has all
+        others = float(np.delete(alpha, family.coordinate).sum())
+        return np.asarray(rng.beta(float(alpha[family.coordinate]), others, size=draws))
     first, second = family.prior
     if isinstance(family, BoundedMean):
         low, high = family.axis.ends
         return np.asarray(
             low + (high - low) * rng.beta(*beta_parameters(family, statistic, n, scale, shrink), size=draws)
         )
-    total = n * family.axis.centre + family.axis.unit * float(statistic)
+    total = float(family.axis.total(int(statistic), n))
     if isinstance(family, GaussianMean):
         mean, sd = normal_posterior(family, total, n, scale, shrink)
         return np.asarray(rng.normal(mean, sd, size=draws))
@@ -60,6 +61,6 @@ def beta_parameters(family: BoundedMean, statistic: Any, n: int, scale: float, s
 
     Fractions of the declared bounds would not do: a bound that is off the grid lets a cell reach beyond it.
     """
-    successes = (float(statistic) + n * family.axis.reach) / (2.0 * family.axis.reach)
+    centred, most, whole = int(statistic), n * family.axis.reach, 2 * family.axis.reach
     first, second = family.prior
-    return first / shrink + scale * successes, second / shrink + scale * (n - successes)
+    return first / shrink + scale * ((most + centred) / whole), second / shrink + scale * ((most - centred) / whole)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.axes import above
 from discreet.families import BoundedMean, ConditionalTable, Dirichlet, ExponentialRate, Family, GaussianMean, SumFamily
 from discreet.samplers.truncated import log_mass, truncated_beta_draws, truncated_dirichlet
 from discreet.samplers.truncated_sums import log_gamma_mass, log_normal_mass, truncated_gamma, truncated_normal
@@ -57,21 +58,22 @@ def parameters(family: Family, part: Array, weight: float, statistic: ArrayLike,
 
     (a, b) of a Beta, (shape, rate) of a Gamma, (mean, sd) of a normal law.
     """
-    s = np.asarray(statistic, dtype=float)
     first, second = float(part[0]), float(part[1])
     if isinstance(family, Dirichlet):
+        s = np.asarray(statistic, dtype=float)
         return second + weight * s, first + weight * (n - s)
     axis = family.axis
     if isinstance(family, BoundedMean):  # a cell is (v + reach) / 2 reach of a success: never more than one
-        whole = 2.0 * axis.reach
-        return first + weight * (n * axis.reach + s) / whole, second + weight * (n * axis.reach - s) / whole
-    total = n * axis.centre + axis.unit * s
+        whole, most = 2.0 * axis.reach, n * axis.reach
+        successes, failures = above(statistic, most), above(np.negative(statistic), most)
+        return first + weight * successes / whole, second + weight * failures / whole
+    total = axis.total(statistic, n)
     if isinstance(family, GaussianMean):
         precision = first + weight * n / family.sd**2
-        return (second + weight * total / family.sd**2) / precision, np.full(s.shape, precision**-0.5)
+        return (second + weight * total / family.sd**2) / precision, np.full(total.shape, precision**-0.5)
     if isinstance(family, ExponentialRate):
-        return np.full(s.shape, first + weight * n), second + weight * total
-    return first + weight * total, np.full(s.shape, second + weight * n)
+        return np.full(total.shape, first + weight * n), second + weight * total
+    return first + weight * total, np.full(total.shape, second + weight * n)
 
 
 def log_density(family: Family, draws: ArrayLike, law: tuple[Array, Array], space: Interval | None = None) -> Array:
