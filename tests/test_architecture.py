@@ -31,6 +31,7 @@ ORDER = [
     "accounting.divergences",
     "accounting.gamma_divergences",
     "accounting.profiles",
+    "accounting.pure_composition",
     "accounting.loss_distribution",
     "accounting.gibbs",
     "accounting.langevin",

@@ -12,7 +12,7 @@ A row costs phi(z · w, y): phi is convex in the margin t = z · w, its slope is
 | huber | (t - y)²/2, linear beyond ±threshold, y in [-1, 1] | threshold | 1 | 2 threshold, at most 2 |
 | poisson | e^t - y t on [-T, T], y in [0, Y] | max(e^T, Y) | e^T | Y |
 | table | slopes given at equally spaced margins, linear between them | largest entry | largest rise | of a margin |
-| quadratic | half the squared distance of w and z: no margin; G the diameter of the rows for every w, convexity 1 | | 1 | |
+| quadratic | half the squared distance of w and z: no margin; G the diameter of all rows, convexity 1 | | 1 | |
 
 `spread` is how far apart the slopes of two targets are at one margin: where only labels are private, G = R spread.
 """

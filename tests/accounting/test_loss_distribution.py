@@ -14,11 +14,10 @@ from discreet.accounting.conversions import gaussian_epsilon
 from discreet.accounting.curves import gaussian_delta, pure_delta
 from discreet.accounting.loss_distribution import LossDistribution, compose_all, grid_for
 from discreet.accounting.profiles import (
-    composed_pure_delta,
-    composed_pure_epsilon,
     discrete_gaussian_delta,
     discrete_laplace_delta,
 )
+from discreet.accounting.pure_composition import composed_pure_delta, composed_pure_epsilon
 from discreet.accounting.rounding import MARGIN
 from discreet.errors import GuaranteeError
 

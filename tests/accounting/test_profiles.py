@@ -19,14 +19,13 @@ from discreet.accounting.profiles import (
     beta_delta,
     beta_diffused_scale,
     beta_epsilon,
-    composed_pure_delta,
-    composed_pure_epsilon,
     discrete_gaussian_delta,
     discrete_gaussian_epsilon,
     discrete_gaussian_tail,
     discrete_laplace_delta,
     discrete_laplace_epsilon,
 )
+from discreet.accounting.pure_composition import composed_pure_delta, composed_pure_epsilon
 from discreet.errors import GuaranteeError
 
 

@@ -34,7 +34,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """The largest mu whose profile stays within (epsilon, delta), rounded down; so does what a ledger charges for it."""
+    """The largest mu whose profile stays within (epsilon, delta), rounded down; so does what a ledger charges."""
 
     def price(mu: float) -> float:
         return gaussian_delta(typed_root_up(Fraction(charged(mu, power=2))), epsilon)

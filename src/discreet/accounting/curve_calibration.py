@@ -23,7 +23,10 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def smallest_within(curve_at: Callable[[float], Curve], epsilon: float, delta: float, *, low: float) -> float:
-    """The smallest x ≥ low > 0 whose curve, which must fall as x grows, meets (epsilon, delta), from above; infinite if none does."""
+    """The smallest x ≥ low > 0 whose curve, which must fall as x grows, meets (epsilon, delta), from above.
+
+    Infinite where none does.
+    """
     aim = math.log(delta) - CLOSE / 2
 
     def excess(log_x: float) -> float:

@@ -3,7 +3,6 @@
     Beta draws          the worst of all k successes among n records and of both orders (replace-one, n public)
     discrete Laplace    integer shift against scale, in closed form
     discrete Gaussian   integer shift against sigma, as two tails of the law, rounded up
-    k pure releases     optimal composition                                             [KOV2015, Thm 3.3]
 
 For Beta(a1, b1) against Beta(a2, b2), a2 = a1 + r, b2 = b1 - r, the log-ratio is lc - r logit(p), so the worst event
 is p ≤ sigma(y), y = (lc - epsilon) / r, and delta = I_t(a1, b1) - e^epsilon I_t(a2, b2) at t = sigma(y). The other
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.conversions import solve_decreasing
-from discreet.accounting.divergences import entropy_excess, log_gamma_step, stirling_error
+from discreet.accounting.divergences import log_gamma_step
 from discreet.accounting.rounding import MARGIN, SMALLEST_DELTA, ULPS, outward_delta, rational
 from discreet.errors import GuaranteeError
 
@@ -30,8 +29,6 @@ __all__ = [
     "beta_delta",
     "beta_diffused_scale",
     "beta_epsilon",
-    "composed_pure_delta",
-    "composed_pure_epsilon",
     "discrete_gaussian_delta",
     "discrete_gaussian_epsilon",
     "discrete_gaussian_tail",
@@ -49,9 +46,6 @@ LARGEST_SUMMED_SIGMA = 1000.0
 
 # What a tail of a discrete Gaussian may be wrong by, relative to itself.
 ROUNDING = 1e-12
-
-# What a binomial probability may be wrong by, relative to itself.
-BINOMIAL = 2e-13
 
 
 def beta_delta(a: float, b: float, n: int, epsilon: float, *, scale: float = 1.0, shrink: float = 1.0) -> float:
@@ -145,18 +139,6 @@ def discrete_gaussian_tail(last: ArrayLike, sigma: float) -> Array:
         density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
         tail = ndtr(z) + density * (z / (24 * sigma**2) + 7 * (3 * z - z**3) / (5760 * sigma**4))
     return np.asarray(np.where(last < 0, tail, 1 - tail))
-
-
-def composed_pure_delta(level: float, count: int, epsilon: float) -> float:
-    """Optimal profile of `count` adaptive `level`-DP releases, in O(count)  [KOV2015, Thm 3.3]."""
-    losses, masses = _binomial_losses(level, count)
-    return _delta_of(losses, masses, epsilon)
-
-
-def composed_pure_epsilon(level: float, count: int, delta: float) -> float:
-    """The smallest epsilon that optimal composition certifies at `delta`, rounded up."""
-    losses, masses = _binomial_losses(level, count)
-    return solve_decreasing(lambda epsilon: _delta_of(losses, masses, epsilon), delta)
 
 
 @dataclass(frozen=True)
@@ -259,29 +241,6 @@ def _fraction(inverse: float, epsilon: float, delta: float) -> float:
     if math.isinf(inverse):
         raise GuaranteeError(f"epsilon and delta must be within reach of a fraction above 0, got {(epsilon, delta)!r}")
     return 1.0 / inverse
-
-
-def _binomial_losses(level: float, count: int) -> tuple[Array, Array]:
-    """Losses (2i - count) · level and their Binomial(count, 1 / (1 + e^-level)) probabilities, by Loader's formula."""
-    if not (0.0 < level <= 700.0 and count >= 1):
-        raise GuaranteeError(f"level must be in (0, 700] and count at least 1, got {level!r} and {count!r}")
-    p, q = 1 / (1 + math.exp(-level)), 1 / (1 + math.exp(level))
-    i = np.arange(count + 1.0)
-    inner, rest = i[1:-1], (count - i)[1:-1]
-    # log pmf = - kp h(i/kp - 1) - kq h((k-i)/kq - 1) + Stirling terms, h(u) = (1 + u) log(1 + u) - u
-    deviance = count * p * entropy_excess((inner - count * p) / (count * p)) + count * q * entropy_excess(
-        (rest - count * q) / (count * q)
-    )
-    spread = 0.5 * np.log(count / (2 * math.pi * inner * rest))
-    correction = stirling_error(count) - stirling_error(inner) - stirling_error(rest)
-    log_mass = np.concatenate([[count * math.log(q)], spread + correction - deviance, [count * math.log(p)]])
-    return (2 * i - count) * level, np.exp(log_mass)
-
-
-def _delta_of(losses: Array, masses: Array, epsilon: float) -> float:
-    start = int(np.searchsorted(losses, epsilon, side="right"))
-    gains = -np.expm1(epsilon - losses[start:] * (1.0 + ULPS))
-    return outward_delta(float(masses[start:] @ gains) * (1.0 + BINOMIAL)) if gains.size else 0.0
 
 
 def _check_beta(a: float, b: float, n: int, scale: float, shrink: float) -> None:
