@@ -142,7 +142,7 @@ def worst_profile(level: float, epsilons: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("level", [0.1, 1.0, 4.0])
 def test_two_halves_have_less_than_the_profile_of_the_whole(level: float) -> None:
-    """The second half may be chosen after the first was seen: its worst profile, averaged over the first's outcomes."""
+    """Theorem 2 by search: the second half may be chosen after the first was seen, its profile averaged over outcomes."""
     half, epsilons = level / 2, np.linspace(0.0, 0.95 * level, 20)
     whole = worst_profile(level, epsilons)
     np.testing.assert_allclose(whole, [BoundedRange(level).delta(e) for e in epsilons], rtol=1e-3)
@@ -150,6 +150,44 @@ def test_two_halves_have_less_than_the_profile_of_the_whole(level: float) -> Non
     for offset, chance in zip(offsets, two_points(half, offsets)[0], strict=True):
         after_high, after_low = (worst_profile(half, epsilons - loss) for loss in (offset, offset - half))
         assert np.all(chance * after_high + (1 - chance) * after_low < 0.75 * whole)
+
+
+def test_the_steps_of_the_proof_for_two_halves() -> None:
+    """private_gibbs.md, Theorem 2: every inequality of its chain, over levels, losses and offsets."""
+    rng = np.random.default_rng(12)
+    level = np.exp(rng.uniform(-5, 3, (4000, 1)))
+    b, x = np.exp(-level / 4), np.exp(rng.uniform(0, 1, (4000, 1)) * level / 2)  # x² = e^epsilon', epsilon' up to level
+    s = b**2 + rng.uniform(0, 1, (4000, 50)) * (1 - b**2)
+
+    def half(alpha: np.ndarray) -> np.ndarray:
+        inside = np.clip(alpha, b**2, b**-2)
+        return np.where(
+            alpha < b**2, 1 - alpha, np.where(alpha > b**-2, 0.0, (1 - b * np.sqrt(inside)) ** 2 / (1 - b**2))
+        )
+
+    whole = (1 - x * b**2) ** 2 / (1 - b**4)
+    p = (s - b**2) / (s * (1 - b**2))
+    f = p * half(x**2 * s) + (1 - p) * half(x**2 * s / b**2)
+    m = (1 + x**2 * b**2 - 2 * x * b * (s + b) / (np.sqrt(s) * (1 + b))) / (1 - b**2)
+    slack = 1e-9 * (1 - p + x**2)  # of the subtractions in M
+    near, low = x**2 * s <= 1, x <= b**-0.5
+    assert np.all(np.abs(f - m)[near] <= slack[near])
+    assert np.all(f <= m + slack)
+    mean = (1 + x**2 * b**2 - 4 * x * b**1.5 / (1 + b)) / (1 - b**2)
+    assert np.all(m <= mean + slack)
+    assert np.all((mean <= whole + 1e-9)[low])
+    w = np.cbrt(x * b**2)
+    assert np.all((b < w**2)[~low])
+    stationary = (1 - w**2) ** 3 / (1 - b**2) ** 2
+    assert np.all((f <= stationary + 1e-12)[~low & ~near])
+    assert np.all((stationary <= whole * (1 + 1e-9))[~low])
+    assert np.all(f <= whole + 1e-12)
+    assert np.all((s < b)[~low & near])
+    # the search can fail: two parts of 0.8 of the level each exceed the whole somewhere
+    b = np.exp(-1.6 * level / 4)
+    s = b**2 + rng.uniform(0, 1, (4000, 50)) * (1 - b**2)
+    p = (s - b**2) / (s * (1 - b**2))
+    assert np.any(p * half(x**2 * s) + (1 - p) * half(x**2 * s / b**2) > whole)
 
 
 def test_amplification_by_a_visible_random_scan_is_false() -> None:
