@@ -11,7 +11,7 @@ from discreet.guarantee.basis import Basis, Guarantee, positive
 __all__ = ["AllOf", "Within", "within_delta", "within_epsilon"]
 
 GOLDEN = (math.sqrt(5) - 1) / 2
-SECTIONS = 20
+SECTIONS = 10
 NEGLIGIBLE = 1e-6  # of a delta: what a smaller epsilon could win back
 
 
@@ -129,12 +129,19 @@ def within_delta(ideal: Guarantee, tv: float, epsilon: float) -> float:
     smallest = delta(right)
     if _inflation(right) * tv <= NEGLIGIBLE * smallest:
         return min(smallest, 1.0)
+    a, b = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
+    at_a, at_b = delta(a), delta(b)
     for _ in range(SECTIONS):
-        a, b = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
-        at_a, at_b = delta(a), delta(b)
         smallest = min(smallest, at_a, at_b)
-        left, right = (left, b) if at_a <= at_b else (a, right)
-    return min(smallest, 1.0)
+        if at_a <= at_b:
+            right, b, at_b = b, a, at_a
+            a = right - GOLDEN * (right - left)
+            at_a = delta(a)
+        else:
+            left, a, at_a = a, b, at_b
+            b = left + GOLDEN * (right - left)
+            at_b = delta(b)
+    return min(smallest, at_a, at_b, 1.0)
 
 
 def _inflation(epsilon: float) -> float:
