@@ -192,7 +192,7 @@ def gaussian_mean_curve(rng: random.Random) -> Iterator[Case]:
 
 def incomplete_beta(a: Any, b: Any, log_t: Any, log_u: Any) -> Any:
     """I_t(a, b) by its power series, u = 1 - t, from the side where it converges quickly."""
-    if log_t > mpmath.log(a / (a + b)):
+    if log_t > log_u:
         return 1 - incomplete_beta(b, a, log_u, log_t)
     t, term, total, k = mpmath.exp(log_t), mpf(1), mpf(1), 0
     while term > total * mpf(10) ** -40:
