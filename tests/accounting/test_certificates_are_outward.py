@@ -15,11 +15,12 @@ import pytest
 from mpmath import mpf
 
 import discreet as dc
-from discreet.accounting import conversions, curves, divergences, gamma_divergences, profiles
+from discreet.accounting import conversions, curves, divergences, gamma_divergences, gibbs, profiles
 from discreet.accounting.curve_calibration import smallest_within
 from discreet.accounting.loss_distribution import LossDistribution
 from discreet.accounting.pure_composition import composed_pure_delta
 from discreet.accounting.rounding import MARGIN, outward, typed_root_up, typed_up
+from discreet.features import ROUNDED_UP
 from discreet.guarantee import GUARANTEES, Guarantee
 from discreet.guarantee.conjugate import CURVES
 
@@ -329,6 +330,23 @@ def distances(rng: random.Random) -> Iterator[Case]:
         )
 
 
+def chains(rng: random.Random) -> Iterator[Case]:
+    """What a mechanism charges for exact draws and for the last of many Langevin steps, also of the longest ones."""
+    for _ in range(60):
+        convexity, gradient = decades(rng, -6, 6), decades(rng, -6, 6)
+        smoothness, steps = convexity * (1 + decades(rng, -3, 10)), int(decades(rng, 0, 9))
+        step = rng.choice([2 / (convexity + smoothness), 1 / smoothness, decades(rng, -4, 0) / smoothness])
+        h, m = mpf(step), mpf(convexity)
+        c = max(abs(1 - h * m), abs(1 - h * mpf(smoothness)))
+        ratio = (1 - c**steps) / (1 + c**steps) * (1 + c) / (1 - c) if c > 0 else mpf(1)
+        truth = mpf(gradient) * mpmath.sqrt(h / 2) * mpmath.sqrt(ratio)
+        found = gibbs.langevin_mu(gradient, step, steps, convexity=convexity, smoothness=smoothness) * ROUNDED_UP
+        yield found, truth, 1e-14 / float(1 - c)
+        n, beta = int(decades(rng, 0, 9)), decades(rng, -8, 0)
+        exact = mpf(beta) * mpf(gradient) / mpmath.sqrt(m + n * mpf(beta))
+        yield gibbs.gibbs_mu(beta, gradient, prior_convexity=convexity, n=n, loss_convexity=1.0), exact, 0.0
+
+
 SWEEPS: dict[str, Callable[[random.Random], Iterator[Case]]] = {
     "PureDP": pure_curve,
     "BoundedRange": bounded_range_curve,
@@ -340,6 +358,7 @@ SWEEPS: dict[str, Callable[[random.Random], Iterator[Case]]] = {
     "RenyiDP poisson-rate": poisson_curve,
     "RenyiDP exponential-rate": exponential_curve,
     "RenyiDP gaussian-mean": gaussian_mean_curve,
+    "chains": chains,
     "noise": discrete_profiles,
     "Repeated": pure_compositions,
     "conversions": converted,

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.accounting.conversions import gaussian_mu, zcdp_rho
+from discreet.accounting.rounding import ULPS
 from discreet.errors import GuaranteeError
 from discreet.losses import LOGISTIC_OF_ONE_FEATURE
 
@@ -54,7 +55,7 @@ def gibbs_mu(beta: float, gradient: float, *, prior_convexity: float, n: int = 0
     _check(gradient, prior_convexity, n, loss_convexity)
     if not 0.0 < beta < math.inf:
         raise GuaranteeError(f"beta must be a number above 0, got {beta!r}")
-    return beta * gradient / math.sqrt(prior_convexity + n * beta * loss_convexity)
+    return beta * gradient / math.sqrt(prior_convexity + n * beta * loss_convexity) * (1 + ULPS)
 
 
 def largest_beta_at_mu(
@@ -142,8 +143,8 @@ def langevin_mu(gradient: float, step: float, steps: float, *, convexity: float,
     if not 0.0 < step <= 2 / smoothness:
         raise GuaranteeError(f"step must be above 0 and at most 2 / smoothness = {2 / smoothness!r}, got {step!r}")
     once = gradient * math.sqrt(step / 2)
-    # 1 - c, without rounding c first
-    gap = min(step * convexity, 2 - step * convexity, step * smoothness, 2 - step * smoothness)
+    # 1 - c, without rounding c first; where it is a difference it is rounded down, and mu up
+    gap = min(step * convexity, step * smoothness, 2 - 2 * ULPS - step * smoothness)
     if gap <= 0:
         return once * math.sqrt(steps)
     # (1 - c^t)/(1 + c^t) = tanh(t x), x = -log(c)/2

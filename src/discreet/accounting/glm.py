@@ -12,6 +12,7 @@ It is the curve of Gaussian DP with mu = 2 rho L / sqrt(m), which `gibbs.gibbs_m
 
 import math
 
+from discreet.accounting.rounding import MARGIN, outward
 from discreet.errors import GuaranteeError
 
 __all__ = ["concentrated_precision", "diffused_power", "glm_renyi", "label_flip_renyi"]
@@ -22,13 +23,13 @@ def glm_renyi(power: float, lipschitz: float, convexity: float, order: float) ->
     if not (power > 0 and lipschitz > 0 and convexity > 0 and order >= 1):
         given = (power, lipschitz, convexity, order)
         raise GuaranteeError(f"power, lipschitz and convexity must be above 0 and order at least 1, got {given!r}")
-    return 2 * (power * lipschitz) ** 2 * order / convexity
+    return outward(2 * (power * lipschitz) ** 2 * order / convexity)
 
 
 def diffused_power(epsilon: float, order: float, *, n: int, precision: float, lipschitz: float) -> float:
     """The largest power up to 1 within epsilon at an order: min(1, sqrt(epsilon n beta / (2 lam L²))), rounded down."""
     _check(epsilon, order, n, precision, lipschitz)
-    power = min(1.0, math.sqrt(epsilon * n * precision / (2 * order)) / lipschitz)
+    power = min(1.0, math.sqrt(epsilon * n * precision / (2 * order)) / lipschitz * (1 - MARGIN))
     while glm_renyi(power, lipschitz, n * precision, order) > epsilon:
         power = math.nextafter(power, 0.0)
     return power
@@ -37,7 +38,7 @@ def diffused_power(epsilon: float, order: float, *, n: int, precision: float, li
 def concentrated_precision(epsilon: float, order: float, *, n: int, precision: float, lipschitz: float) -> float:
     """The smallest precision, from the given one up, within epsilon at an order: max(beta, 2 L² lam / (n epsilon))."""
     _check(epsilon, order, n, precision, lipschitz)
-    raised = max(precision, 2 * lipschitz**2 * order / (n * epsilon))
+    raised = max(precision, 2 * lipschitz**2 * order / (n * epsilon) * (1 + MARGIN))
     while glm_renyi(1.0, lipschitz, n * raised, order) > epsilon:
         raised = math.nextafter(raised, math.inf)
     return raised

@@ -17,6 +17,7 @@ import math
 from collections.abc import Sequence
 
 from discreet.accounting.gibbs import langevin_mu
+from discreet.accounting.rounding import ULPS
 from discreet.errors import GuaranteeError
 
 __all__ = [
@@ -160,4 +161,5 @@ def _gap(gradient: float, step: float, steps: float, convexity: float, smoothnes
         raise GuaranteeError(f"gradient must be positive, steps ≥ 1 and 0 ≤ convexity ≤ smoothness, got {given!r}")
     if not 0.0 < step <= 2 / smoothness:
         raise GuaranteeError(f"step must be above 0 and at most 2 / smoothness = {2 / smoothness!r}, got {step!r}")
-    return min(step * convexity, 2 - step * convexity, step * smoothness, 2 - step * smoothness)
+    # where it is a difference it is rounded down, and mu up
+    return min(step * convexity, step * smoothness, 2 - 2 * ULPS - step * smoothness)
