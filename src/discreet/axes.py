@@ -68,7 +68,8 @@ class Axis:
     @property
     def ends(self) -> tuple[float, float]:
         """The x of v = -reach and of v = reach: the bounds, as the grid can say them."""
-        return self.centre - self.unit * self.reach, self.centre + self.unit * self.reach
+        # not as differences from the centre: a lower end of 0 must be 0, because certificates multiply it by n
+        return self.grid * self.low, self.grid * (self.low + self.reach * 2**self.shift)
 
     def total(self, centred: ArrayLike, n: int) -> NDArray[np.float64]:
         """The sum of x over n rows, given that of v: counted from the lower end, where nothing cancels."""

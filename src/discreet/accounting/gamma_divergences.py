@@ -56,6 +56,8 @@ def gamma_rate_renyi(
     power, a = shape / shrink + scale * n, max(order, SMALLEST_ORDER)
     # the divergence falls as the rate grows and rises with the step
     least, step = (rate / shrink + scale * lower * n) * (1.0 - ULPS), scale * width * (1.0 + ULPS)
+    if not least > 0.0:
+        return math.inf
     bases = (least, least + step * (n - 1))
     pairs = [pair for base in bases for pair in ((base, base + step, step), (base + step, base, -step))]
     found = max(_rate_divergence(*pair, a) for pair in pairs)
