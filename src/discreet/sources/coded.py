@@ -125,8 +125,8 @@ def _identifiers(persons: NDArray[Any]) -> NDArray[Any]:
     """Whole numbers as they are; anything else as texts or None, as objects: numpy's own texts lose trailing zeros."""
     if persons.dtype.kind in "iu":
         return persons
-    cells = [None if not isinstance(who, str) and who == -1 else who for who in persons.tolist()]
-    return np.array([known(text_of_identifier(who)) for who in cells], dtype=object)
+    texts = [(type(who), known(text_of_identifier(who))) for who in persons.tolist()]
+    return np.array([None if text == "-1" and kind is not str else text for kind, text in texts], dtype=object)
 
 
 def _counts(table: Counts, codes: tuple[Codes, ...], used: int) -> IntegerArray:

@@ -2,14 +2,14 @@
 
 | cell of the identifier | person |
 |---|---|
-| text | itself: `17`, `017` and `17.0` are three; nobody's if it is empty, longer than 4 KiB or mended |
+| text | itself: `17`, `017` and `17.0` are three; nobody's if it is empty, mended or longer than 4 KiB |
 | whole number, decimal | its exact digits, without zeros after the point: 17, 17.0 and 17.00 are one |
 | float | the same below 2^53; from there on a float stands for many whole numbers: nobody's, like NaN and infinity |
 | field of a CSV file | a text; but `17.0` is the float 17, and with an exponent (`1e+16`) it is nobody's |
 | truth value | `false`, `true` |
 
 A text is mended if bytes were replaced to make it Unicode: whoever did it wrote U+FFFD, and two names may have become
-one. CSV files have no types, and writers of tables turn all whole numbers into floats where one is missing: `17` and
+one. So may texts with U+0000, where others end them: they are nobody's too. CSV files have no types, and writers of tables turn all whole numbers into floats where one is missing: `17` and
 `17.0` must be one there, else a single cell would change everyone's identifier. In columns of texts nothing is merged.
 Objects in a frame are read by the same rules, each by its own type, and are one person if they print alike: `"17"` and
 17. Their methods are never called: what a class of the user's own does would depend on a row.
@@ -37,6 +37,7 @@ LONGEST_IDENTIFIER = 2**12  # bytes
 LONGEST_AS_IT_IS = 64  # bytes
 DIGEST = "sha256:"
 MENDED = "\N{REPLACEMENT CHARACTER}"  # stands where bytes were not UTF-8
+END = "\0"  # where many libraries end a text
 WHOLE_FLOAT = r"-?(0|[1-9][0-9]*)\.0+"
 WITH_EXPONENT = r"-?[0-9](\.[0-9]+)?[eE]\+[0-9]+"
 
@@ -50,7 +51,7 @@ def known(text: str | None) -> str | None:
 
 
 def _is_somebodys(text: str) -> bool:
-    if not text or len(text) > LONGEST_IDENTIFIER or MENDED in text:
+    if not text or len(text) > LONGEST_IDENTIFIER or MENDED in text or END in text:
         return False
     try:
         return len(text.encode()) <= LONGEST_IDENTIFIER
@@ -147,7 +148,7 @@ def _of_text(written: "exp.Expr") -> "exp.Expr":
     bits = exp.func("bit_length", written)
     nobody = exp.Or(
         this=exp.Or(this=bits.eq(0), expression=bits > exp.Literal.number(8 * LONGEST_IDENTIFIER)),
-        expression=_contains(written, MENDED),
+        expression=exp.Or(this=_contains(written, MENDED), expression=_contains(written, END)),
     )
     digest = exp.DPipe(
         this=exp.Literal.string(DIGEST), expression=exp.SHA2(this=written, length=exp.Literal.number(256))
@@ -181,4 +182,5 @@ def _of_decimal(written: "exp.Expr") -> "exp.Expr":
 def _contains(written: "exp.Expr", part: str) -> "exp.Expr":
     from sqlglot import exp
 
-    return exp.Contains(this=written, expression=exp.Literal.string(part))
+    sought = exp.func("chr", exp.Literal.number(0)) if part == END else exp.Literal.string(part)
+    return exp.Contains(this=written, expression=sought)
