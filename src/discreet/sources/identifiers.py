@@ -9,10 +9,11 @@
 | truth value | `false`, `true` |
 
 A text is mended if bytes were replaced to make it Unicode: whoever did it wrote U+FFFD, and two names may have become
-one. So may texts with U+0000, where others end them: they are nobody's too. CSV files have no types, and writers of tables turn all whole numbers into floats where one is missing: `17` and
-`17.0` must be one there, else a single cell would change everyone's identifier. In columns of texts nothing is merged.
-Objects in a frame are read by the same rules, each by its own type, and are one person if they print alike: `"17"` and
-17. Their methods are never called: what a class of the user's own does would depend on a row.
+one. So may texts with U+0000, where many libraries end them: they are nobody's too. CSV files have no types, and
+writers of tables turn all whole numbers into floats where one is missing: `17` and `17.0` must be one there, else a
+single cell would change everyone's identifier. In columns of texts nothing is merged. Objects in a frame are read by
+the same rules, each by its own type, and are one person if they print alike: `"17"` and 17. Their methods are never
+called: what a class of the user's own does would depend on a row.
 
 Long identifiers are handed on as their SHA-256: whatever is grouped, sorted or compared later has a fixed size. With
 its prefix a digest is longer than any text that is handed on as it is. Nothing is cut: cut names may be equal.
