@@ -307,7 +307,7 @@ def distances(rng: random.Random) -> Iterator[Case]:
             ideal = mpmath.ncdf(-e / m + m / 2) - mpmath.exp(e) * mpmath.ncdf(-e / m - m / 2)
             best = min(best, ideal + (1 + mpmath.exp(e)) * mpf(tv))
         within = dc.Within(dc.GaussianDP(mu), tv)
-        assert within.delta(epsilon) <= best * (1 + mpf(10) ** -6)
+        assert within.delta(epsilon) <= best * (1 + mpf(10) ** -4)
         found = within.epsilon(1e-4)
         m, e = mpf(mu), mpf(found)
         if math.isfinite(found):

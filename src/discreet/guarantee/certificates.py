@@ -11,7 +11,7 @@ from discreet.guarantee.basis import Basis, Guarantee, positive
 __all__ = ["AllOf", "Within", "within_delta", "within_epsilon"]
 
 GOLDEN = (math.sqrt(5) - 1) / 2
-SECTIONS = 10
+SECTIONS = 14
 NEGLIGIBLE = 1e-6  # of a delta: what a smaller epsilon could win back
 
 
