@@ -19,7 +19,7 @@ MaybeEpsilon = Annotated[float | None, typer.Option(help="Requested epsilon.")]
 MaybeDelta = Annotated[float | None, typer.Option(help="Requested delta.")]
 MaybeOrder = Annotated[float | None, typer.Option(help="Rényi order at which epsilon is meant.")]
 Prior = Annotated[str, typer.Option(help="Beta or Dirichlet prior, comma-separated: 6,12.", show_default=False)]
-Size = Annotated[int, typer.Option(help="Public number of records.", show_default=False)]
+Size = Annotated[int, typer.Option(min=0, max=2**48, help="Public number of records.", show_default=False)]
 
 
 @app.callback(invoke_without_command=True)
@@ -59,7 +59,7 @@ def noisy_statistics(
 def posterior_sample(
     truncation: Annotated[float, typer.Option(help="Smallest probability of the parameter space.", show_default=False)],
     epsilon: Epsilon,
-    levels: Annotated[int, typer.Option(help="Number of levels.")] = 2,
+    levels: Annotated[int, typer.Option(min=2, max=2**31, help="Number of levels.")] = 2,
     as_json: terminal.AsJson = False,
 ) -> None:
     """Temperature of one posterior sample.
@@ -77,7 +77,9 @@ def posterior_sample(
 def private_gibbs(
     levels: Annotated[str, typer.Option(help="Levels of every field, comma-separated: 8,30,2.", show_default=False)],
     epsilon_per_update: Annotated[float, typer.Option(help="Cost of each update.", show_default=False)],
-    sweeps: Annotated[int, typer.Option(help="Number of sweeps, of two updates each.", show_default=False)],
+    sweeps: Annotated[
+        int, typer.Option(min=1, max=10**6, help="Number of sweeps, of two updates each.", show_default=False)
+    ],
     truncation: Annotated[float, typer.Option(help="Smallest probability, as a share of an even one.")] = 0.1,
     as_json: terminal.AsJson = False,
 ) -> None:
@@ -89,9 +91,8 @@ def private_gibbs(
     """  # noqa: D301
     from discreet.accounting import calibration
 
-    counts = tuple(int(count) for count in _prior(levels))
     cost = {"truncation": truncation, "epsilon_per_update": epsilon_per_update}
-    _show(calibration.private_gibbs(levels=counts, sweeps=sweeps, **cost), as_json)
+    _show(calibration.private_gibbs(levels=_levels(levels), sweeps=sweeps, **cost), as_json)
 
 
 @app.command("direct")
@@ -158,7 +159,7 @@ def gibbs_posterior(
     delta: Annotated[float, typer.Option(help="Requested delta.", show_default=False)],
     lipschitz: Annotated[float | None, typer.Option(help="Lipschitz constant of the loss.")] = None,
     gradient: Annotated[float | None, typer.Option(help="Largest gradient difference, if below 2 L.")] = None,
-    n: Annotated[int, typer.Option(help="Public number of records.")] = 0,
+    n: Annotated[int, typer.Option(min=0, max=2**48, help="Public number of records.")] = 0,
     loss_convexity: Annotated[float, typer.Option(help="Strong convexity of every record's loss.")] = 0.0,
     bound: Annotated[str, typer.Option(help="gdp, renyi, minami or minami-printed.")] = "gdp",
     as_json: terminal.AsJson = False,
@@ -193,6 +194,13 @@ def _prior(text: str) -> tuple[float, ...]:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise GuaranteeError(f"calibrate.prior must be numbers separated by commas, got {text!r}") from None
+
+
+def _levels(text: str) -> tuple[int, ...]:
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() and len(part) < 10 for part in parts):
+        raise GuaranteeError(f"calibrate.levels must be whole numbers below 10^9 with commas between, got {text!r}")
+    return tuple(int(part) for part in parts)
 
 
 def _show(found: "Calibration", as_json: bool) -> None:

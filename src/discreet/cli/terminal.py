@@ -106,7 +106,7 @@ class Table:
 
         made = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         for name in self.words:
-            made.add_column(name)
+            made.add_column(name, overflow="fold")
         for name in self.numbers:
             made.add_column(name, justify="right", no_wrap=True)
         for line in self.cells:

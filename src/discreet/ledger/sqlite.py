@@ -194,7 +194,7 @@ class SqliteStore:
             connection.execute("COMMIT")
 
     def _existing(self) -> AbstractContextManager[sqlite3.Connection]:
-        if not self.path.is_file():
+        if not os.path.isfile(self.path):  # which also a name that is too long is not
             raise LedgerError(f"Ledger.path must be an existing ledger (Ledger.create makes one), got {self.path}")
         return _connection(self.path, "rw")
 

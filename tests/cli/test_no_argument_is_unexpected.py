@@ -1,0 +1,66 @@
+"""Whatever is typed in place of a number or a name, a command answers or refuses in words: nothing is unexpected."""
+
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_help_examples_run import HEAD, ROWS, examples, helps
+from typer.main import get_command
+
+from discreet.cli import app, calibrate, main
+
+HOSTILE = ["", "0", "-1", "nan", "inf", "-inf", "1e400", "x", "1,nan", "8.5,2", "²", "\x00", "é" * 3000, "1" * 400]
+COMMANDS = [name for name, _ in helps(get_command(app)) if name not in ("", "demo", "init", "ledger", "calibrate")]
+
+
+def typed(command: str, text: str) -> Iterator[list[str]]:
+    """The examples of a command, each with one value or file replaced by something else."""
+    for line in examples(text):
+        words = shlex.split(line.replace(HEAD, "0" * 64))[1:]
+        for place in range(len(command.split()), len(words)):
+            if not words[place].startswith("--"):
+                for hostile in HOSTILE:
+                    yield [*words[:place], hostile, *words[place + 1 :]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("typed") / "study"
+    assert main(["init", str(place), "--epsilon", "3", "--json"]) == 0
+    (place / "patients.csv").write_text("smoker,ward,age,visits\n" + ROWS)
+    assert main(["release", str(place / "study.toml"), "--json", "--only", "smoking"]) == 0
+    return place
+
+
+def check(run: Callable, words: list[str]) -> None:
+    quick = ["--runs", "1", "--only", "smoking"] if words[0] in ("plan", "compare") else []
+    ran = run(*words, *quick)
+    assert ran.code in (0, 1, 2), words
+    assert "unexpected" not in ran.err, (words, ran.err)
+    assert (ran.err == "") == (ran.code == 0), words
+    assert ran.err.count("\n") <= 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_argument_is_unexpected(run: Callable, folder: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.chdir(folder)
+    text = dict(helps(get_command(app)))[command]
+    cases = list(typed(command, text))
+    assert cases
+    for words in cases:
+        check(run, words)
+
+
+def test_numbers_of_levels_that_are_read_as_floats_are_found(run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted error reads them like priors, and nan is no whole number."""
+
+    def planted(text: str) -> Any:
+        return tuple(int(count) for count in calibrate._prior(text))
+
+    words = ["calibrate", "private-gibbs", "--levels", "nan", "--epsilon-per-update", "0.05", "--sweeps", "2"]
+    check(run, words)
+    monkeypatch.setattr(calibrate, "_levels", planted)
+    with pytest.raises(AssertionError, match="unexpected ValueError"):
+        check(run, words)
