@@ -13,16 +13,13 @@ METROPOLIS = [pair for pair in one_per_pair() if pair.name.endswith("by PrivateM
 
 
 def check(pair: Pair) -> None:
-    """The plan has figures, and intervals exactly where a simulated posterior has them."""
-    made = dc.plan(pair.model, pair.mechanism, schema=pair.schema, runs=2)
+    """The plan has figures: intervals of noisy statistics, none of chains, which are tempered."""
+    made = dc.plan(pair.model, pair.mechanism, schema=pair.schema, runs=1)
     assert all(math.isfinite(error) for error in made.error.values())
-    (simulated,) = dc.simulate(pair.model, None, pair.mechanism, runs=1, seed=0, n=pair.schema.n, schema=pair.schema)
-    try:
-        simulated.posterior().interval(0.9)
-    except dc.QueryError:
+    chains = (dc.GibbsPosterior, dc.PrivateAnnealing, dc.PrivateGibbs, dc.PrivateMetropolis)
+    if isinstance(pair.mechanism, chains):
         assert (made.width, made.coverage) == (None, None)
-    else:
-        assert made.width is not None
+    if isinstance(pair.mechanism, dc.NoisyStatistics) or made.width is not None:
         assert set(made.width) == set(made.error)
     assert made.lines()
 
@@ -45,9 +42,9 @@ def test_a_plan_that_expects_intervals_of_every_one_parameter_draw_is_found(
 
 def test_mechanisms_of_a_study_join_a_comparison_with_and_without_a_delta() -> None:
     """Without a delta, those that need one are left out and say so; the others are ranked."""
-    for pair in METROPOLIS:
+    for pair in METROPOLIS[:3]:
         for budget in (BUDGET, dc.Budget(100.0)):
-            made = dc.compare(pair.model, budget, schema=pair.schema, also=[pair.mechanism], runs=2)
+            made = dc.compare(pair.model, budget, schema=pair.schema, also=[pair.mechanism], runs=1)
             assert pair.mechanism in [one.mechanism for one in made.candidates]
     asked = [dc.NoisyStatistics(rho=0.1), dc.DirectSample()]
     made = dc.compare(dc.BetaBernoulli("smoker"), dc.Budget(1.0), schema=METROPOLIS[0].schema, also=asked, runs=2)

@@ -11,7 +11,7 @@ from typer.main import get_command
 
 from discreet.cli import app, calibrate, main
 
-HOSTILE = ["", "0", "-1", "nan", "inf", "-inf", "1e400", "x", "1,nan", "8.5,2", "²", "\x00", "é" * 3000, "1" * 400]
+HOSTILE = ["", "0", "-1", "nan", "1e400", "8.5,nan", "²", "\x00", "é" * 3000, "1" * 400]
 COMMANDS = [name for name, _ in helps(get_command(app)) if name not in ("", "demo", "init", "ledger", "calibrate")]
 
 

@@ -173,15 +173,12 @@ HOLDERS: dict[str, tuple[str, Callable[[list[Any]], Any]]] = {
     "mapping": ("objects", lambda cells: dict.fromkeys(COLUMNS, cells)),
     "mapping of arrays": ("floats", lambda cells: dict.fromkeys(COLUMNS, np.array(cells))),
     "texts": ("texts", lambda cells: pd.DataFrame(dict.fromkeys(COLUMNS, cells))),
-    "floats": ("floats", lambda cells: pd.DataFrame(dict.fromkeys(COLUMNS, cells))),
-    "whole": ("whole", lambda cells: pd.DataFrame(dict.fromkeys(COLUMNS, cells))),
     "truth": ("truth", lambda cells: pd.DataFrame(dict.fromkeys(COLUMNS, pd.array(cells, dtype="boolean")))),
     "categories": (
         "well-formed texts",
         lambda cells: pd.DataFrame(dict.fromkeys(COLUMNS, pd.Series(cells).astype("category"))),
     ),
     "polars": ("well-formed texts", lambda cells: pl.DataFrame(dict.fromkeys(COLUMNS, cells))),
-    "polars numbers": ("floats", lambda cells: pl.DataFrame(dict.fromkeys(COLUMNS, cells))),
     "arrow": ("whole", lambda cells: pa.table(dict.fromkeys(COLUMNS, pa.array(cells, pa.int64())))),
     "arrow decimals": ("decimals", lambda cells: pa.table(dict.fromkeys(COLUMNS, pa.array(cells)))),
 }
@@ -300,7 +297,7 @@ def test_cells_mean_the_same_to_a_regression(holder: str) -> None:
     check(by_regression, holder)
 
 
-@pytest.mark.parametrize("holder", ["objects", "mapping", "texts", "polars numbers"])
+@pytest.mark.parametrize("holder", ["objects", "mapping", "texts"])
 def test_cells_mean_the_same_to_a_classifier(holder: str) -> None:
     check(by_classifier, holder)
 
