@@ -500,7 +500,7 @@ def test_a_loss_is_not_asked_by_other_mechanisms_nor_under_add_remove(tmp_path) 
         ({"batches": 0}, r"GibbsPosterior\.batches must be a whole number from 1, got 0"),
         ({"batches": 2, "sampler": "exact"}, r"GibbsPosterior\.batches must be 1 for the exact sampler"),
         ({"bound": "minami-printed"}, r'GibbsPosterior\.bound must be "gdp", "renyi" or "minami"'),
-        ({"grid": 0.0}, r"GibbsPosterior\.grid must be a number from"),
+        ({"grid": 0.0}, r"GibbsPosterior\.grid must be a power of two from"),
         ({"label": 3}, r"GibbsPosterior\.label must be a printable text"),
     ],
 )

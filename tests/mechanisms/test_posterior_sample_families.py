@@ -179,7 +179,9 @@ def test_a_generous_epsilon_is_charged_at_what_the_untempered_posterior_costs(na
 @pytest.mark.parametrize("arithmetic", ["double", "exact"])
 def test_the_law_of_a_draw_given_the_sum_is_normalised_and_is_the_one_drawn_from(name: str, arithmetic: str) -> None:
     case = CASES[name]
-    mechanism = case.mechanism(4.0, arithmetic=arithmetic, grid=2.0**-12)
+    # the place of a bounded mean is rounded, a quarter of its value; exact points are values
+    finer = 4 if name == "query" and arithmetic == "double" else 1
+    mechanism = case.mechanism(4.0, arithmetic=arithmetic, grid=2.0**-12 / finer)
     query, cells = case.model.query(case.schema(8)), np.array(_cells(case))
     temperature, total = mechanism.temperature(query), 2 * int(cells.sum()) - 4 * 8  # centred: v = 2 j - reach
     theta = np.arange(math.ceil(case.space[0] * 2**12), math.floor(case.space[1] * 2**12) + 1) / 2**12

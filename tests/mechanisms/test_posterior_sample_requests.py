@@ -133,10 +133,11 @@ def test_releases_are_saved_and_read_back(name: str, arguments: dict[str, Any], 
 
 def test_default_grids_follow_the_size_of_the_numbers() -> None:
     for name, declared, grid in (
-        ("Beta", {"truncation": 0.1}, 2.0**-32),
-        ("tables", {"truncation": 0.1}, 2.0**-32),
-        ("counts", {"interval": (0.5, 4.0)}, 2.0**-30),
-        ("mean", {"interval": (-100.0, 10.0)}, 2.0**-25),
+        ("Beta", {"truncation": 0.1}, 2.0**-34),
+        ("tables", {"truncation": 0.1}, 2.0**-34),
+        ("counts", {"interval": (0.5, 4.0)}, 2.0**-32),
+        ("mean", {"interval": (-100.0, 10.0)}, 2.0**-19),
+        ("mean", {"interval": (-1e-7, 1e-8)}, 2.0**-48),
         ("mean", {"interval": (-100.0, 10.0), "arithmetic": "exact"}, 2.0**-10),
     ):
         guarantee = dc.PosteriorSample(epsilon=1.0, **declared).guarantee(MODELS[name].query(SCHEMA))

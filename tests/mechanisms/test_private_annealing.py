@@ -201,7 +201,7 @@ def test_requests_round_trip() -> None:
         {"draws": 2, "weights": "noisy", "weight_epsilon": 1.0},
         {"draws": 0},
         {"truncation": 0.0},
-        {"grid": 1.0},
+        {"grid": 0.75},
     ],
 )
 def test_arguments_out_of_range_are_refused(arguments: dict[str, Any]) -> None:

@@ -472,7 +472,7 @@ def test_queries_that_cannot_be_answered_are_refused() -> None:
     with pytest.raises(QueryError, match="hidden state"):
         mechanism.guarantee(events({"hidden state": 2}))
     with pytest.raises(QueryError, match="grid"):
-        PrivateGibbs(epsilon_per_update=1.0, sweeps=2, grid=0.06).guarantee(events({"kind": 2}))
+        PrivateGibbs(epsilon_per_update=1.0, sweeps=2, grid=0.125).guarantee(events({"kind": 2}))
     columns = {"region": dc.Categorical(REGIONS), "month": dc.Categorical(MONTHS, missing="exclude"), "k": dc.Binary()}
     excluding = dc.Schema(columns, n=5)
     query = Statistics(

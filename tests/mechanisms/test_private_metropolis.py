@@ -215,6 +215,7 @@ def test_queries_that_cannot_be_answered_are_refused() -> None:
     refused("replace-one", MODEL.query(added), truncation=0.1)
     refused("truncation must be given", MODEL.query(SCHEMA))
     refused("interval must be left out", MODEL.query(SCHEMA), interval=(0.1, 0.9))
-    refused("grid", MODEL.query(SCHEMA), truncation=0.1, grid=0.9)
-    refused("grid", MODEL.query(SCHEMA), truncation=0.1, grid=2.0**-60)
+    refused("grid", MODEL.query(SCHEMA), truncation=0.1, grid=0.5)
+    with pytest.raises(dc.GuaranteeError, match="a finer one shows"):
+        PrivateMetropolis(1.0, 3, truncation=0.1, grid=2.0**-60).guarantee(MODEL.query(SCHEMA))
     refused("above 0", dc.GammaPoisson("v").query(SCHEMA), interval=(0.0, 2.0))

@@ -9,7 +9,7 @@ from discreet.errors import QueryError
 from discreet.families import BoundedMean, ExponentialRate, GaussianMean, PoissonRate
 from discreet.samplers.conjugate import conjugate_draws
 from discreet.samplers.draw_laws import log_beta_draws, log_draws, log_gamma_draws, log_normal_draws
-from discreet.samplers.tempered import parameters, plain_prior
+from discreet.samplers.tempered import on_scale, parameters, plain_prior
 from discreet.schema import Bounded, Schema
 
 LAWS = {
@@ -66,7 +66,9 @@ def test_densities_are_those_of_what_is_drawn(family) -> None:
     """The CDF of 200,000 draws is the integral of the density; false alarm 1e-6."""
     n, scale, shrink = 20, 0.4, 0.7
     statistic = 3 * AXIS.reach
-    draws = np.sort(conjugate_draws(family, statistic, n, scale, shrink, 200_000, np.random.default_rng(5)))
+    draws = np.sort(
+        on_scale(family, conjugate_draws(family, statistic, n, scale, shrink, 200_000, np.random.default_rng(5)))
+    )
     law = parameters(family, plain_prior(family) / shrink, scale, np.array([statistic]), n)
     at = np.linspace(draws[0], draws[-1], 801)
     density = np.exp([float(log_draws(family, x, 1e-9, law)[0]) for x in at])

@@ -15,7 +15,6 @@ from discreet.randomness import SeededNoise, SystemNoise
 from discreet.samplers.declared_space import DeclaredSpace
 from discreet.samplers.exact_grid import GridLaw, default_grid, grid_ends, grid_law, log_grid_law
 from discreet.samplers.tempered import parameters, prior_part
-from discreet.sources import CodedRows, Dataset
 
 AXIS = Axis(0.0, 2.0, 1.0, 0, 0, 2)
 FAMILIES: dict[str, tuple[Family, DeclaredSpace]] = {  # the ends of the spaces are points of the grids
@@ -183,17 +182,3 @@ def test_released_digits_say_nothing_of_the_table() -> None:
     assert all(law.weights((2 - k, k)).min() >= 2**40 for k in range(3))
     for bits in range(40, 61):
         assert np.all(np.ldexp(law.points, bits) % 1.0 == 0.0)
-
-
-def test_a_grid_near_the_precision_of_doubles_is_named_as_a_risk() -> None:
-    """At 2^-60 the digits of a mean in doubles tell two neighbours apart; the default grid has no such digits."""
-    schema = dc.Schema({"age": dc.Bounded(0, 4, grid=1)}, n=20)
-    model = dc.NormalMean("age", sd=1.0)
-    query = model.query(schema)
-    fine, plain = (dc.PosteriorSample(1.0, interval=(0.0, 1.0), grid=grid, draws=20_000) for grid in (2.0**-60, None))
-    tables = [Dataset("d", schema, CodedRows({"age": np.array([one] + [0] * 19)})) for one in (0, 4)]
-    shares = [float(np.mean(np.ldexp(fine.apply(SeededNoise(2), query, t)["mean"], 56) % 1.0 == 0.0)) for t in tables]
-    assert shares[0] < 0.96 < shares[1]  # neighbours, epsilon = 1: the guarantee is of the ideal law alone
-    assert "can tell tables apart" in str(fine.guarantee(query))
-    assert all(np.all(plain.apply(SeededNoise(2), query, t)["mean"] * 2**32 % 1.0 == 0.0) for t in tables)
-    assert "can tell tables apart" not in str(plain.guarantee(query))

@@ -22,6 +22,10 @@ from discreet.samplers.truncated_sequence import sequential_draws, sequential_pl
 DRAWS = 100_000
 
 
+def quantiles(a, b, lo, hi, u):
+    return truncated_beta(a, b, lo, hi, u, 1.0 - np.asarray(u))
+
+
 def rng(seed: int = 1) -> np.random.Generator:
     return np.random.default_rng(seed)
 
@@ -36,10 +40,10 @@ def rng(seed: int = 1) -> np.random.Generator:
 def test_truncated_beta_of_the_notes(a: float, b: float, mean: float, variance: float) -> None:
     """F-FIG1 (a0 = .2): exact by the mean of the quantile function, and by draws within 5 standard errors (6e-7)."""
     grid = (np.arange(200_000) + 0.5) / 200_000
-    x = truncated_beta(a, b, 0.2, 0.8, grid)
+    x = quantiles(a, b, 0.2, 0.8, grid)
     assert x.mean() == pytest.approx(mean, abs=1e-8)
     assert x.var() == pytest.approx(variance, abs=1e-8)
-    draws = truncated_beta(a, b, 0.2, 0.8, rng().random(DRAWS))
+    draws = quantiles(a, b, 0.2, 0.8, rng().random(DRAWS))
     assert abs(draws.mean() - mean) < 5 * np.sqrt(variance / DRAWS)
 
 
@@ -64,7 +68,7 @@ def test_truncated_beta_of_the_notes(a: float, b: float, mean: float, variance: 
 )
 def test_draws_are_never_outside_and_invert_the_mass(a: float, b: float, lo: float, hi: float) -> None:
     u = np.array([0.0, 1e-12, 0.1, 0.5, 0.9, 1 - 1e-12])
-    x = truncated_beta(a, b, lo, hi, u)
+    x = quantiles(a, b, lo, hi, u)
     assert np.all((x >= lo) & (x <= hi))
     assert np.all(np.diff(x) >= 0)
     if hi - lo > 1e-9:
@@ -115,9 +119,9 @@ def disagreement(draws: np.ndarray, alpha: list[float], a0: float) -> float:
 def sequential_without_correction(alpha: list[float], a0: float, size: int) -> np.ndarray:
     """The scheme as published: one truncated Beta after the other, nothing rejected."""
     generator = rng(2)
-    first = truncated_beta(alpha[0], alpha[1] + alpha[2], a0, 1 - 2 * a0, generator.random(size))
+    first = quantiles(alpha[0], alpha[1] + alpha[2], a0, 1 - 2 * a0, generator.random(size))
     rest = 1 - first
-    second = rest * truncated_beta(alpha[1], alpha[2], a0 / rest, 1 - a0 / rest, generator.random(size))
+    second = rest * quantiles(alpha[1], alpha[2], a0 / rest, 1 - a0 / rest, generator.random(size))
     return np.stack([first, second, rest - second], axis=1)
 
 
@@ -297,7 +301,7 @@ def test_a_billion_records_far_outside(a: float, b: float, lo: float, hi: float,
     mirrored = a / (a + b) > hi
     for draws in (
         truncated_beta_draws(a, b, lo, hi, DRAWS, rng(8)),
-        truncated_beta(a, b, lo, hi, rng(9).random(DRAWS // 20)),
+        quantiles(a, b, lo, hi, rng(9).random(DRAWS // 20)),
     ):
         excess = np.sort(hi - draws if mirrored else draws - lo)
         assert distance(excess, -np.expm1(-rate * excess)) < 2.6

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -10,24 +9,27 @@ import numpy as np
 from discreet.errors import GuaranteeError
 from discreet.guarantee import Guarantee
 from discreet.randomness import NoiseSource
+from discreet.samplers.public_grid import FINEST, finest_grid
 from discreet.sources import Dataset
 
 __all__ = [
-    "FINEST_GRID",
+    "NORMAL_ERROR",
+    "RATIO_ERROR",
     "Mechanism",
     "PaidChain",
     "check_draws",
     "check_grid",
     "check_label",
     "checked_interval",
-    "fine_grid",
-    "rounded",
+    "public_grid",
+    "rounding_words",
 ]
 
-# a finer grid divides draws out of the range of doubles, and an error after the draw would tell about it
-FINEST_GRID = 2.0**-60
-
 LARGEST = 1.79e308  # of numbers that doubles hold
+
+# Bounds of the factor that the lattice of doubles puts on the probability of a cell (conjugate_sample.md, Theorem 4).
+NORMAL_ERROR = 1e-7  # noise of a public deviation, of which a cell is at least 2^-24
+RATIO_ERROR = 2.0**-16  # Gamma and Beta draws, of which a cell is at least 2^-32
 
 
 class Mechanism(Protocol):
@@ -67,22 +69,31 @@ def check_label(kind: str, label: object) -> None:
         raise GuaranteeError(f"{kind}.label must be a printable text of at most 200 characters, got {label!r}")
 
 
-def check_grid(kind: str, grid: object, below: float) -> float:
-    """A grid that every draw can be divided by."""
-    if not isinstance(grid, int | float) or isinstance(grid, bool) or not FINEST_GRID <= grid < below:
-        raise GuaranteeError(f"{kind}.grid must be a number from 2^-60 to {below:g}, got {grid!r}")
-    return float(grid)
+def check_grid(kind: str, grid: object) -> float | None:
+    """A power of two, so that every released number is a double; None leaves it to the public noise."""
+    if grid is None:
+        return None
+    known = isinstance(grid, int | float) and not isinstance(grid, bool)
+    if not known or not FINEST <= grid <= 1.0 / FINEST or math.frexp(grid)[0] != 0.5:  # type: ignore[operator,arg-type]
+        raise GuaranteeError(f"{kind}.grid must be a power of two from 2^-1000 to 2^1000, got {grid!r}")
+    return float(grid)  # type: ignore[arg-type]
 
 
-def fine_grid(low: Fraction, high: Fraction) -> float:
-    """2^-32 of the unit, or of larger numbers where the space has some: a power of two."""
-    mantissa, exponent = math.frexp(float(max(abs(low), abs(high))))
-    return float(2.0**-32 * max(1.0, 2.0 ** (exponent - (mantissa == 0.5))))
+def public_grid(kind: str, grid: float | None, deviation: float) -> float:
+    """The grid that was asked for, or the finest that hides the lattice of doubles: 2^-24 of the noise."""
+    finest = finest_grid(deviation)
+    if grid is not None and grid < finest:
+        limit = f"at least {finest:g}, since a finer one shows how doubles were rounded"
+        raise GuaranteeError(f"{kind}.grid must be {limit}, got {grid!r}")
+    return finest if grid is None else grid
 
 
-def rounded(drawn: np.ndarray[Any, Any], grid: float) -> np.ndarray[Any, Any]:
-    """Draws as multiples of the public grid."""
-    return np.asarray(np.round(drawn / grid) * grid)
+def rounding_words(grid: float, error: float) -> str:
+    """How draws are rounded, and what remains, for a privacy officer."""
+    return (
+        f"rounded to multiples of {grid:g} and to 32 bits; what doubles still show changes the probability of a "
+        f"released number by a factor within 1 ± {error:.2g}, which is not charged"
+    )
 
 
 def check_draws(kind: str, draws: object) -> None:

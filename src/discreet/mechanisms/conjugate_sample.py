@@ -28,12 +28,22 @@ from discreet.families import (
 )
 from discreet.guarantee import Basis, ConjugateProfile, GaussianDP, Guarantee, RenyiDP, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_draws, check_grid, check_label, rounded
+from discreet.mechanisms.base import (
+    NORMAL_ERROR,
+    RATIO_ERROR,
+    check_draws,
+    check_grid,
+    check_label,
+    public_grid,
+    rounding_words,
+)
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.conjugate import conjugate_draws
 from discreet.samplers.draw_laws import log_draws
-from discreet.samplers.tempered import parameters, plain_prior
+from discreet.samplers.least_deviation import conjugate_deviation
+from discreet.samplers.public_grid import rounded
+from discreet.samplers.tempered import on_scale, parameters, plain_prior
 from discreet.schema import Record
 from discreet.sources import Dataset
 
@@ -41,22 +51,31 @@ __all__ = ["ConcentratedSample", "ConjugateSample", "DiffusedSample", "DirectSam
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
-GRID = 2.0**-32
-
 
 @dataclass(frozen=True)
 class ConjugateSample:
-    """What the three samplers share: the certificate of (r, m), the exact draw, and its rounding to a public grid."""
+    """What the three samplers share: the certificate of (r, m), the exact draw, and its rounding to a public grid.
+
+    Parameters
+    ----------
+    draws
+        Number of independent draws, all of them paid.
+    grid
+        Draws are rounded to multiples of this public power of two, and to 32 bits; by default, and at least, 2^-24 of
+        a deviation that no table falls below. Of a bounded mean its place between the bounds is rounded.
+    label
+        A different label asks for an independent second release, which is paid.
+    """
 
     draws: int = 1
-    grid: float = GRID
+    grid: float | None = None
     label: str = ""
 
     def __post_init__(self) -> None:
         name = type(self).__name__
         check_draws(name, self.draws)
         check_label(name, self.label)
-        object.__setattr__(self, "grid", check_grid(name, self.grid, below=1e6))
+        object.__setattr__(self, "grid", check_grid(name, self.grid))
 
     def fractions(self, query: Statistics) -> tuple[float, float]:  # noqa: ARG002 - the signature all samplers share
         """R and m, from public facts: both 1 here."""
@@ -64,7 +83,13 @@ class ConjugateSample:
 
     def guarantee(self, query: Statistics) -> Guarantee:
         """The certificate of all draws together."""
-        return _certificate(self, query, *self.fractions(query))
+        r, m = self.fractions(query)
+        error = NORMAL_ERROR if isinstance(query.family, GaussianMean) else RATIO_ERROR
+        sampler = (
+            "exact draw by numpy from a ChaCha20 generator keyed by the operating system, in double precision, "
+            f"{rounding_words(self._grid(query), error)}"
+        )
+        return _certificate(self, query, r, m, sampler)
 
     def note(self, query: Statistics) -> str:
         """What was drawn, in words."""
@@ -85,7 +110,7 @@ class ConjugateSample:
         """
         family, (r, m) = _family(self, query), self.fractions(query)
         laws = parameters(family, plain_prior(family) / m, r, statistic, query.largest_total)
-        return log_draws(family, draws, self.grid, laws)
+        return log_draws(family, draws, self._grid(query), laws)
 
     def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
         """Read the exact statistic once, draw, round to the public grid."""
@@ -95,7 +120,11 @@ class ConjugateSample:
         exact = dataset.source.statistics(replace(query, statistics=(full,)))[full.name]
         r, m = self.fractions(query)
         drawn = conjugate_draws(family, exact, query.largest_total, r, m, self.draws, noise.generator())
-        return {family.parameter: rounded(drawn, self.grid)}
+        return {family.parameter: on_scale(family, rounded(drawn, self._grid(query)))}
+
+    def _grid(self, query: Statistics) -> float:
+        deviation = conjugate_deviation(_family(self, query), query.largest_total, *self.fractions(query))
+        return public_grid(type(self).__name__, self.grid, deviation)
 
 
 @dataclass(frozen=True)
@@ -197,13 +226,9 @@ def _shortened(query: Statistics) -> Statistics:
     return replace(query, family=replace(family, prior=tuple(sorted(family.prior)[:3])))
 
 
-def _certificate(mechanism: ConjugateSample, query: Statistics, r: float, m: float) -> Guarantee:
+def _certificate(mechanism: ConjugateSample, query: Statistics, r: float, m: float, sampler: str = "") -> Guarantee:
     """The strongest proved certificate of all draws with the data scaled by r and the prior divided by m."""
     family, n, schema = _family(mechanism, query), query.largest_total, query.schema
-    sampler = (
-        "exact draw by numpy from a ChaCha20 generator keyed by the operating system, in double precision (the "
-        f"residual rounding error is not charged), rounded to multiples of {mechanism.grid:g}"
-    )
 
     def basis(theorem: str) -> Basis:
         return Basis(schema.relation, str(schema.unit), f"{theorem} (conjugate_sample.md)", sampler)

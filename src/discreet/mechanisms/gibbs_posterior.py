@@ -23,10 +23,19 @@ from discreet.features import ROUNDED_UP
 from discreet.guarantee import AllOf, Basis, BoundedRange, GaussianDP, Guarantee, Repeated, Within
 from discreet.guarantee.basis import positive
 from discreet.losses import Loss
-from discreet.mechanisms.base import check_draws, check_grid, check_label, rounded
+from discreet.mechanisms.base import (
+    NORMAL_ERROR,
+    RATIO_ERROR,
+    check_draws,
+    check_grid,
+    check_label,
+    public_grid,
+    rounding_words,
+)
 from discreet.randomness import NoiseSource
 from discreet.samplers.gibbs_exact import normal_draws, rejection_draws
-from discreet.samplers.langevin import LangevinRun, langevin_chains
+from discreet.samplers.langevin import LangevinRun, langevin_chains, projected
+from discreet.samplers.public_grid import rounded
 from discreet.schema import Person
 from discreet.sources import Dataset
 
@@ -61,7 +70,8 @@ class GibbsPosterior:
     bound
         How the budget is turned into β: "gdp" is exact; "renyi" and "minami" are for comparison.
     grid, label
-        Coefficients are rounded to multiples of the grid. Another label is another release.
+        Coefficients are rounded to multiples of this public power of two, and to 32 bits; by default, and at least,
+        2^-24 of the deviation of the last noise. Another label is another release.
     """
 
     epsilon: float
@@ -72,13 +82,13 @@ class GibbsPosterior:
     bias: float = 0.1
     batches: int = 1
     bound: Bound = "gdp"
-    grid: float = 2.0**-32
+    grid: float | None = None
     label: str = ""
 
     def __post_init__(self) -> None:
         for name, limit in (("epsilon", LARGEST_EPSILON), ("bias", 0.5)):
             object.__setattr__(self, name, positive(f"GibbsPosterior.{name}", getattr(self, name), below=limit))
-        object.__setattr__(self, "grid", check_grid("GibbsPosterior", self.grid, below=1.0))
+        object.__setattr__(self, "grid", check_grid("GibbsPosterior", self.grid))
         if self.delta is not None:
             object.__setattr__(self, "delta", positive("GibbsPosterior.delta", self.delta, below=1.0))
         check_draws("GibbsPosterior", self.draws)
@@ -108,10 +118,10 @@ class GibbsPosterior:
     def guarantee(self, query: Loss) -> Guarantee:
         """The certificate of all draws together."""
         law, schema = self.law(query), query.schema
+        error = RATIO_ERROR if self.sampler == "exact" and math.isfinite(query.ball) else NORMAL_ERROR
         said = (
             f"β = {law.beta:.6g}, prior precision {law.precision:.6g}, from a ChaCha20 generator keyed by the "
-            "operating system, in double precision (the residual rounding error is not charged), "
-            f"rounded to multiples of {self.grid:g}"
+            f"operating system, in double precision, {rounding_words(self._grid(query), error)}"
         )
 
         def basis(theorem: str, sampler: str) -> Basis:
@@ -196,7 +206,18 @@ class GibbsPosterior:
                 found = rejection_draws(run, design, law.smoothness, size, count, proposals, generator)
             else:
                 found = langevin_chains(run, design, count, size, generator, progress)
-        return rounded(found, self.grid)
+        grid = self._grid(query)
+        # the last state is rounded before it is projected: the direction of a projected one would show its bits
+        return rounded(projected(rounded(found, grid), query.ball), grid)
+
+    def _grid(self, query: Loss) -> float:
+        """The public grid: as asked, or what suits the last noise, that of a step or of an exact draw on its ball."""
+        law = self.law(query)
+        if self.sampler == "langevin":
+            deviation = math.sqrt(2.0 * law.step)
+        else:
+            deviation = min(law.convexity**-0.5, query.ball / math.sqrt(query.features.size + 2.0))
+        return public_grid("GibbsPosterior", self.grid, deviation)
 
     def _all(self, one: Guarantee) -> Guarantee:
         return one if self.draws == 1 else Repeated(one, self.draws)

@@ -19,13 +19,24 @@ from discreet.errors import GuaranteeError, QueryError
 from discreet.families import ConditionalTable, Dirichlet, DirichletTables, Family, GaussianMean, HiddenMarkov
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_draws, check_grid, check_label, checked_interval, fine_grid, rounded
+from discreet.mechanisms.base import (
+    NORMAL_ERROR,
+    RATIO_ERROR,
+    check_draws,
+    check_grid,
+    check_label,
+    checked_interval,
+    public_grid,
+    rounding_words,
+)
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.declared_space import DeclaredSpace, tables_of
 from discreet.samplers.draw_laws import log_draws
 from discreet.samplers.exact_grid import MOST_POINTS, GridLaw, default_grid, grid_ends, grid_law, log_grid_law
-from discreet.samplers.tempered import Tempering, parameters, prior_part, scalar_draws, vector_draws
+from discreet.samplers.least_deviation import tempered_deviation
+from discreet.samplers.public_grid import finest_grid, rounded
+from discreet.samplers.tempered import Tempering, on_scale, parameters, prior_part, scalar_draws, vector_draws
 from discreet.schema import Record
 from discreet.sources import Dataset
 
@@ -61,7 +72,9 @@ class PosteriorSample:
     draws
         Number of independent draws; k draws cost k times.
     grid
-        Released values are multiples of this public number; 2^-32 of the unit, or about 2^16 points if exact.
+        Draws are rounded to multiples of this public power of two, and to 32 bits; by default, and at least, 2^-24 of a
+        deviation that no table falls below. Of a bounded mean its place between the bounds is rounded. If exact, the
+        points themselves, by default about 2^16 of them.
     label
         A different label asks for an independent second release, which is paid.
     """
@@ -80,7 +93,7 @@ class PosteriorSample:
             "epsilon": positive("PosteriorSample.epsilon", self.epsilon),  # 1 and 1.0 are the same request
             "truncation": _checked_truncation(self.truncation),
             "interval": checked_interval("PosteriorSample", self.interval),
-            "grid": None if self.grid is None else check_grid("PosteriorSample", self.grid, below=1e6),
+            "grid": check_grid("PosteriorSample", self.grid),
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)
@@ -119,13 +132,11 @@ class PosteriorSample:
                 "number from the operating system: nothing is idealised (posterior_sample.md, Theorem 3)"
             )
         else:
-            exact = "inverse CDF" if self.interval is not None else "rejection"
+            error = NORMAL_ERROR if isinstance(family, GaussianMean) else RATIO_ERROR
             sampler = (
-                f"exact draw by {exact} from a ChaCha20 generator keyed by the operating system, in double precision "
-                f"(the residual rounding error is not charged), rounded to multiples of {grid:g}"
+                "exact draw by rejection from a ChaCha20 generator keyed by the operating system, in double precision, "
+                f"{rounding_words(grid, error)}"
             )
-            if grid < self._default_grid(query) / 2**8:
-                sampler += ", a grid so fine that it shows the rounding errors of doubles, which can tell tables apart"
         one = BoundedRange(loss, Basis(schema.relation, str(schema.unit), theorem, sampler))
         return one if self.draws == 1 else Repeated(one, self.draws)
 
@@ -157,7 +168,8 @@ class PosteriorSample:
         else:
             (total,) = exact.values()
             law = parameters(family, self._part(query, family), weight, int(total), query.largest_total)
-            drawn[family.parameter] = scalar_draws(family, law, self._space.of(family), self.draws, generator)
+            places = rounded(scalar_draws(family, law, self._space.of(family), self.draws, generator), grid)
+            return {family.parameter: on_scale(family, places)}
         return {name: rounded(array, grid) for name, array in drawn.items()}
 
     def log_law(self, query: Statistics, draws: ArrayLike, statistic: ArrayLike) -> Array:
@@ -193,29 +205,43 @@ class PosteriorSample:
         return prior_part(family, self.temperature(query), self.tempering)
 
     def _grid(self, query: Statistics) -> float:
-        """The public grid: as asked, or a power of two that suits the declared space."""
+        """The public grid: as asked, or a power of two that suits the declared space if exact, and the noise if not."""
         low, high = self._bounds(query)
-        grid = self._default_grid(query) if self.grid is None else self.grid
         largest = max(abs(low), abs(high))
-        # every draw divided by the grid is a double: an overflow after the draw would tell about it
-        finest = float(largest / 2**100)
         if self.arithmetic == "exact":
+            grid = default_grid(low, high) if self.grid is None else self.grid
             finest = float(max((high - low) / MOST_POINTS, largest / 2**52))
+        else:
+            deviation = self._deviation(query)
+            grid, finest = public_grid("PosteriorSample", self.grid, deviation), finest_grid(deviation)
+            if largest / 2**31 > (high - low) / 2:  # the widest step of a released number
+                limit = "wider than 2^-30 of its larger end"
+                raise QueryError(f"PosteriorSample.interval must be {limit}, got {self.interval!r}")
         if not finest <= grid <= (high - low) / 2:
             limit = f"from {finest:g} to {float((high - low) / 2):g}, half of the declared space"
             raise QueryError(f"PosteriorSample.grid must be {limit}, got {grid!r}")
         return grid
 
-    def _default_grid(self, query: Statistics) -> float:
-        """About 2^16 points if exact; else 2^-32 of the unit, or of larger numbers where the space has some."""
-        low, high = self._bounds(query)
-        return default_grid(low, high) if self.arithmetic == "exact" else fine_grid(low, high)
+    def _deviation(self, query: Statistics) -> float:
+        """What no table makes the deviation of a draw fall below."""
+        family, weight, n = self._family(query), 1.0 / self.temperature(query), query.largest_total
+        if isinstance(family, Dirichlet | DirichletTables):
+            parts = ((table, self._part(query, table)) for table in tables_of(family))
+            return min(
+                tempered_deviation(table, part, weight, n, self._space.lower(table.parameter)) for table, part in parts
+            )
+        return tempered_deviation(family, self._part(query, family), weight, n, self._space.of(family))
 
     def _bounds(self, query: Statistics) -> tuple[Fraction, Fraction]:
-        """The ends of the declared space on the scale that is released; of several tables, those of a probability."""
+        """The ends of the declared space on the scale that is rounded, or on that of the points if exact."""
         family = self._family(query)
         self._space.check(family)
-        return (Fraction(0), Fraction(1)) if isinstance(family, DirichletTables) else self._space.released(family)
+        if isinstance(family, DirichletTables):
+            return Fraction(0), Fraction(1)
+        if self.arithmetic == "exact":
+            return self._space.released(family)
+        low, high = self._space.of(family)
+        return Fraction(low), Fraction(high)
 
     def _grid_law(self, query: Statistics) -> GridLaw:
         family, temperature = self._family(query), self.temperature(query)

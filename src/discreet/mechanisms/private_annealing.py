@@ -20,7 +20,7 @@ from discreet.accounting.rounding import rational, round_up
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Composed, Guarantee, PureDP, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_draws, check_grid, check_label
+from discreet.mechanisms.base import RATIO_ERROR, check_draws, check_grid, check_label, rounding_words
 from discreet.mechanisms.private_gibbs import HIDDEN, SAMPLER, profile_space
 from discreet.noise import DiscreteLaplace
 from discreet.query import Statistics
@@ -56,7 +56,7 @@ class PrivateAnnealing:
     truncation
         The declared space of profiles: no probability is below this share of an even one, truncation / levels.
     grid
-        Released profiles are multiples of this public number.
+        Released profiles are multiples of this public power of two; by default, and at least, 2^-32.
     label
         A different label asks for an independent second release, which is paid.
     """
@@ -67,7 +67,7 @@ class PrivateAnnealing:
     weight_epsilon: float | None = None
     draws: int = 1
     truncation: float = 0.1
-    grid: float = 2.0**-32
+    grid: float | None = None
     label: str = ""
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ class PrivateAnnealing:
         object.__setattr__(
             self, "truncation", positive("PrivateAnnealing.truncation", self.truncation, below=LARGEST_TRUNCATION)
         )
-        object.__setattr__(self, "grid", check_grid("PrivateAnnealing", self.grid, below=0.1))
+        object.__setattr__(self, "grid", check_grid("PrivateAnnealing", self.grid))
         count = self.particles
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 10**6:
             raise GuaranteeError(f"PrivateAnnealing.particles must be a whole number from 1 to 10^6, got {count!r}")
@@ -109,7 +109,8 @@ class PrivateAnnealing:
             f"tempered Gibbs updates, profiles ≥ {self.truncation:g} of even ones, all states of {self.particles} "
             "particles composed (private_annealing.md, Theorem 1)"
         )
-        basis = Basis(schema.relation, str(schema.unit), theorem, SAMPLER.format(grid=self.grid))
+        sampler = SAMPLER.format(rounding=rounding_words(self._space(query).grid, RATIO_ERROR))
+        basis = Basis(schema.relation, str(schema.unit), theorem, sampler)
         parts: list[Guarantee] = [Repeated(BoundedRange(level, basis), 2 * self.particles) for level in levels]
         return Composed((*parts, self._weight_cost(levels[-1], basis)))
 

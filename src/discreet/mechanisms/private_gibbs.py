@@ -17,7 +17,7 @@ from discreet.errors import GuaranteeError, QueryError
 from discreet.families import HiddenMarkov
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_grid, check_label
+from discreet.mechanisms.base import RATIO_ERROR, check_grid, check_label, public_grid, rounding_words
 from discreet.query import Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.paid_sweeps import ProfileSpace, public_start, stacked_counts, tempered_sweeps
@@ -27,10 +27,11 @@ from discreet.sources import Dataset
 __all__ = ["HIDDEN", "SAMPLER", "PrivateGibbs", "profile_space"]
 
 HIDDEN = "hidden state"
+PROFILE_DEVIATION = 2.0**-8  # its part of 2^-24 is 2^-32, to which a probability is rounded anyway
 MOST_NUMBERS = 10**9  # that a release may hold: more is a slip of the keyboard
 SAMPLER = (
-    "exact conditional draws from a ChaCha20 generator keyed by the operating system, in double precision (the "
-    "residual rounding error is not charged); profiles are rounded to multiples of {grid:g} before they are used"
+    "exact conditional draws from a ChaCha20 generator keyed by the operating system, in double precision; before they "
+    "are used, profiles are {rounding}"
 )
 
 
@@ -47,7 +48,7 @@ class PrivateGibbs:
     truncation
         The declared space of profiles: no probability is below this share of an even one, truncation / levels.
     grid
-        Released profiles are multiples of this public number.
+        Released profiles are multiples of this public power of two; by default, and at least, 2^-32.
     label
         A different label asks for an independent second release, which is paid.
     """
@@ -55,7 +56,7 @@ class PrivateGibbs:
     epsilon_per_update: float
     sweeps: int
     truncation: float = 0.1
-    grid: float = 2.0**-32
+    grid: float | None = None
     label: str = ""
 
     def __post_init__(self) -> None:
@@ -64,7 +65,7 @@ class PrivateGibbs:
         object.__setattr__(
             self, "truncation", positive("PrivateGibbs.truncation", self.truncation, below=LARGEST_TRUNCATION)
         )
-        object.__setattr__(self, "grid", check_grid("PrivateGibbs", self.grid, below=0.1))
+        object.__setattr__(self, "grid", check_grid("PrivateGibbs", self.grid))
         if not isinstance(self.sweeps, int) or isinstance(self.sweeps, bool) or not 1 <= self.sweeps <= 10**6:
             raise GuaranteeError(f"PrivateGibbs.sweeps must be a whole number from 1 to 10^6, got {self.sweeps!r}")
         check_label("PrivateGibbs", self.label)
@@ -86,7 +87,8 @@ class PrivateGibbs:
             f"tempered Gibbs updates, profiles ≥ {self.truncation:g} of even ones, each of the pure level and the "
             "Rényi curve of bounded range, every update of the chain composed (private_gibbs.md, Theorem 1)"
         )
-        basis = Basis(schema.relation, str(schema.unit), theorem, SAMPLER.format(grid=self.grid))
+        sampler = SAMPLER.format(rounding=rounding_words(space.grid, RATIO_ERROR))
+        basis = Basis(schema.relation, str(schema.unit), theorem, sampler)
         return Repeated(BoundedRange(loss, basis), 2 * self.sweeps)
 
     def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
@@ -118,7 +120,7 @@ class PrivateGibbs:
         return profile_space("PrivateGibbs", query, self.truncation, self.grid, self.sweeps)
 
 
-def profile_space(owner: str, query: Statistics, truncation: float, grid: float, kept: int) -> ProfileSpace:
+def profile_space(owner: str, query: Statistics, truncation: float, grid: float | None, kept: int) -> ProfileSpace:
     """The declared profiles of a query that chains of hidden states can answer, `kept` states in one release."""
     schema, family = query.schema, query.family
     if not isinstance(family, HiddenMarkov):
@@ -133,11 +135,12 @@ def profile_space(owner: str, query: Statistics, truncation: float, grid: float,
     if HIDDEN in (field for field, _ in family.fields):
         raise QueryError(f"{owner} must have fields that are not called {HIDDEN!r}, which is what it releases")
     # no update may need more than the loss that was charged: the grid must have points inside the space
+    settled = public_grid(owner, grid, PROFILE_DEVIATION)
     least = min(truncation / levels for _, levels in family.fields)
-    finest = min(least, (1.0 - truncation) / 2.0)
-    if not grid <= finest:
-        raise QueryError(f"{owner}.grid must be at most {finest:g} at truncation {truncation:g}, got {grid!r}")
+    coarsest = min(least, (1.0 - truncation) / 2.0)
+    if not settled <= coarsest:
+        raise QueryError(f"{owner}.grid must be at most {coarsest:g} at truncation {truncation:g}, got {settled!r}")
     size = kept * (family.regions * family.times + family.states * sum(levels for _, levels in family.fields))
     if size > MOST_NUMBERS:
         raise QueryError(f"{owner} must release at most {MOST_NUMBERS} numbers, got {size}")
-    return ProfileSpace.truncated(family, truncation, grid)
+    return ProfileSpace.truncated(family, truncation, settled)

@@ -18,7 +18,7 @@ from discreet.errors import GuaranteeError, QueryError
 from discreet.families import Dirichlet, Family, SumFamily
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.guarantee.basis import positive
-from discreet.mechanisms.base import check_grid, check_label, checked_interval, fine_grid
+from discreet.mechanisms.base import check_grid, check_label, checked_interval, public_grid
 from discreet.query import Counts, Statistics
 from discreet.randomness import NoiseSource
 from discreet.samplers.barker import barker_walk
@@ -29,8 +29,6 @@ from discreet.schema import Record
 from discreet.sources import Dataset
 
 __all__ = ["PrivateMetropolis"]
-
-MOST_POINTS = 2**52  # places on the grid are whole numbers that doubles hold
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,8 @@ class PrivateMetropolis:
     scale
         Standard deviation of a proposed step, as a share of the declared space.
     grid
-        States are multiples of this public number; 2^-32 of the unit.
+        States are multiples of this public power of two; by default, and at least, 2^-24 of the deviation of a step and
+        2^-32 of the largest state.
     label
         A different label asks for an independent second release, which is paid.
     """
@@ -68,11 +67,10 @@ class PrivateMetropolis:
             "epsilon_per_step": positive("PrivateMetropolis.epsilon_per_step", self.epsilon_per_step),
             "scale": positive("PrivateMetropolis.scale", self.scale, below=10.0),
             "interval": checked_interval("PrivateMetropolis", self.interval),
+            "grid": check_grid("PrivateMetropolis", self.grid),
         }
         if self.truncation is not None:
             settled["truncation"] = positive("PrivateMetropolis.truncation", self.truncation, below=0.5)
-        if self.grid is not None:
-            settled["grid"] = check_grid("PrivateMetropolis", self.grid, below=1e6)
         for name, value in settled.items():  # 1 and 1.0 are the same request
             object.__setattr__(self, name, value)
         if not isinstance(self.steps, int) or isinstance(self.steps, bool) or not 1 <= self.steps <= 10**7:
@@ -139,13 +137,13 @@ class PrivateMetropolis:
         return grid_ends(*self._bounds(query), self._grid(query))
 
     def _grid(self, query: Statistics) -> float:
-        """The public grid: as asked, or 2^-32 of the unit, or of larger numbers where the space has some."""
+        """The public grid: as asked, or what suits the noise of a step; all states have the same step."""
         low, high = self._bounds(query)
-        largest = max(abs(low), abs(high))
-        grid = fine_grid(low, high) if self.grid is None else self.grid
-        finest, coarsest = float(largest / MOST_POINTS), float((high - low) / 2)
-        if not finest <= grid <= coarsest:
-            limit = f"from {finest:g} to {coarsest:g}, half of the declared space"
+        largest, width = max(abs(low), abs(high)), high - low
+        noise = max(self.scale * float(width), float(largest) / 2**8)
+        grid = public_grid("PrivateMetropolis", self.grid, noise)
+        if grid > width / 2:
+            limit = f"at most {float(width / 2):g}, half of the declared space"
             raise QueryError(f"PrivateMetropolis.grid must be {limit}, got {grid!r}")
         return grid
 

@@ -2,7 +2,9 @@
 
     eta = eta0 / m + r (statistics, n)
 
-Draws are made by numpy's own samplers on the generator that is given; nothing is rejected or clipped here.
+Draws are made by numpy's own samplers on the generator that is given; nothing is rejected or clipped here. A Gamma of
+shape below 1 is one of shape + 1 times a power of a uniform number: numpy's own is that power alone for small shapes,
+which is a lattice that released numbers would show.
 """
 
 from typing import Any
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.families import BoundedMean, Dirichlet, Family, GaussianMean, PoissonRate
 
-__all__ = ["beta_parameters", "conjugate_draws", "normal_posterior"]
+__all__ = ["beta_parameters", "conjugate_draws", "gamma_draws", "normal_posterior"]
 
 Array = NDArray[np.float64]
 
@@ -22,6 +24,7 @@ def conjugate_draws(
 ) -> Array:
     """Independent draws of the parameter: (draws,), or (draws, cells) for a vector of probabilities.
 
+    A bounded mean is drawn as its place between the bounds: what maps it to them is public and comes after rounding.
     `statistic` is the table of counts, or the sum of a column on its centred axis.
     """
     if isinstance(family, Dirichlet):
@@ -33,19 +36,24 @@ def conjugate_draws(
         return np.asarray(rng.beta(float(alpha[family.coordinate]), others, size=draws))
     first, second = family.prior
     if isinstance(family, BoundedMean):
-        low, high = family.axis.ends
-        return np.asarray(
-            low + (high - low) * rng.beta(*beta_parameters(family, statistic, n, scale, shrink), size=draws)
-        )
+        return np.asarray(rng.beta(*beta_parameters(family, statistic, n, scale, shrink), size=draws))
     total = float(family.axis.total(int(statistic), n))
     if isinstance(family, GaussianMean):
         mean, sd = normal_posterior(family, total, n, scale, shrink)
-        return np.asarray(rng.normal(mean, sd, size=draws))
+        return np.asarray(mean + sd * rng.standard_normal(draws))
     if isinstance(family, PoissonRate):
-        shape, rate = first / shrink + scale * total, second / shrink + scale * n
-        return np.asarray(rng.gamma(shape, 1.0 / rate, size=draws))
-    shape, rate = first / shrink + scale * n, second / shrink + scale * total
-    return np.asarray(rng.gamma(shape, 1.0 / rate, size=draws))
+        return gamma_draws(first / shrink + scale * total, second / shrink + scale * n, draws, rng)
+    return gamma_draws(first / shrink + scale * n, second / shrink + scale * total, draws, rng)
+
+
+def gamma_draws(shape: float, rate: float, draws: int, rng: np.random.Generator) -> Array:
+    """Draws of Gamma(shape, rate); one that doubles cannot hold is infinite."""
+    small = shape < 1.0
+    standard = rng.standard_gamma(shape + small, size=draws)
+    if small:
+        standard = standard * np.exp(-rng.standard_exponential(draws) / shape)
+    with np.errstate(over="ignore"):
+        return np.asarray(standard / rate)
 
 
 def normal_posterior(family: GaussianMean, total: float, n: int, scale: float, shrink: float) -> tuple[float, float]:

@@ -1,8 +1,9 @@
 """Log-probabilities of released draws given the exact statistic behind them, as functions of that statistic.
 
-A released draw is rounded: it says that the draw lay in a cell of the public grid. Where cells are narrow that is the
-density at the middle of the cell; where they are wide beside the law, or next to an end of its support, it is the mass
-of the cell over its width. Many draws enter through their sufficient statistics, in forms that keep their digits.
+A released draw is rounded: it says that the draw lay in a cell of the public grid, whose step depends on the number
+(`public_grid`). Where cells are narrow that is the density at the middle of the cell; where they are wide beside the
+law, or next to an end of its support, it is the mass of the cell over its width. Many draws enter through their
+sufficient statistics, in forms that keep their digits.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from discreet.accounting.divergences import entropy_excess, stirling_error
 from discreet.errors import QueryError
 from discreet.families import BoundedMean, Dirichlet, GaussianMean, SumFamily
 from discreet.samplers.gamma import log_beta_kernel
+from discreet.samplers.public_grid import cell_ends, rounded
 
 __all__ = ["log_beta_draws", "log_draws", "log_gamma_draws", "log_normal_draws"]
 
@@ -30,8 +32,8 @@ def log_draws(
 ) -> Array:
     """All draws together under every law of the family, cut to `space` where it is given.
 
-    A law is (a, b) of a Beta, (shape, rate) of a Gamma, (mean, sd) of a normal. The space of a bounded mean is that of
-    its place between the bounds.
+    A law is (a, b) of a Beta, (shape, rate) of a Gamma, (mean, sd) of a normal. The space and the grid of a bounded
+    mean are those of its place between the bounds.
     """
     values = np.ravel(np.asarray(draws, dtype=float))
     if isinstance(family, GaussianMean):
@@ -39,11 +41,9 @@ def log_draws(
     if isinstance(family, Dirichlet):
         return log_beta_draws(values, grid, *law, UNIT if space is None else space)
     if isinstance(family, BoundedMean):
-        low, high = family.axis.ends
-        places = log_beta_draws(
-            (values - low) / (high - low), grid / (high - low), *law, UNIT if space is None else space
-        )
-        return np.asarray(places - values.size * np.log(high - low))
+        (low, high), within = family.axis.ends, UNIT if space is None else space
+        places = rounded(np.clip((values - low) / (high - low), *within), grid)  # it was rounded before it was mapped
+        return np.asarray(log_beta_draws(places, grid, *law, within) - values.size * np.log(high - low))
     return log_gamma_draws(values, grid, *law, HALF_LINE if space is None else space)
 
 
@@ -111,18 +111,21 @@ def _log_rounded(
     whole: Support,
 ) -> Array:
     """The sum over all draws: cells where these are wide or at an end of the support, densities elsewhere."""
-    lower, upper = np.maximum(draws - 0.5 * grid, support[0]), np.minimum(draws + 0.5 * grid, support[1])
+    start, stop = cell_ends(draws, grid)
+    width = stop - start
+    lower, upper = np.maximum(start, support[0]), np.minimum(stop, support[1])
     if not np.all(lower < upper):
         raise QueryError(f"released draws must lie between {support[0]:g} and {support[1]:g}, got others")
     flat = (parameters[0].ravel(), parameters[1].ravel())
 
     def cells(chosen: NDArray[np.bool_], which: NDArray[np.bool_]) -> Array:
-        ends, repeats = np.unique(np.stack([lower[which], upper[which]]), axis=1, return_counts=True)
+        own = np.stack([lower[which], upper[which], width[which]])
+        (low, high, wide), repeats = np.unique(own, axis=1, return_counts=True)
         one, two = (values[chosen, np.newaxis] for values in flat)
-        return np.asarray((log_mass(one, two, ends[0], ends[1]) - np.log(grid)) @ repeats)
+        return np.asarray((log_mass(one, two, low, high) - np.log(wide)) @ repeats)
 
-    at_end = np.minimum(draws - support[0], support[1] - draws) < grid / NARROW
-    wide = grid > NARROW * deviation.ravel()
+    at_end = np.minimum(draws - support[0], support[1] - draws) < width / NARROW
+    wide = width.max(initial=grid) > NARROW * deviation.ravel()
     total = np.zeros(wide.size)
     if wide.any():
         total[wide] = cells(wide, np.ones_like(at_end))

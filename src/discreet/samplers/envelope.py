@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.samplers.uniforms import log_shares
+
 __all__ = ["FallingLaw", "conditioned", "falling_steps"]
 
 Array = NDArray[np.float64]
@@ -33,11 +35,11 @@ class FallingLaw:
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Exponentials e^(height - rate (d - start)), d = |t|, one per entry; `drop` is e^(-rate·length) - 1."""
+    """Exponentials e^(height - rate (d - start)), d = |t|, one per entry; `fall` is rate · length."""
 
     sign: Array
     start: Array
-    drop: Array
+    fall: Array
     rate: Array
     height: Array
 
@@ -63,11 +65,11 @@ def falling_steps(law: FallingLaw, size: int, generator: np.random.Generator) ->
     if law.below + law.above == 0.0:
         return np.zeros(size)
     pieces = _pieces(law)
-    bounds = np.cumsum(-np.exp(pieces.height) * pieces.drop / pieces.rate)
+    bounds = np.cumsum(-np.exp(pieces.height) * np.expm1(-pieces.fall) / pieces.rate)
 
     def propose(number: int) -> Array:
         chosen = np.searchsorted(bounds[:-1], bounds[-1] * generator.random(number), side="right")
-        log_share = np.log1p(generator.random(number) * pieces.drop[chosen])  # -rate (d - start)
+        log_share = log_shares(pieces.fall[chosen], generator)  # -rate (d - start)
         t = pieces.sign[chosen] * (pieces.start[chosen] - log_share / pieces.rate[chosen])
         log_envelope = pieces.height[chosen] + log_share
         return np.asarray(t[-generator.standard_exponential(number) <= law.log_ratio(t) - log_envelope])
@@ -89,7 +91,7 @@ def _pieces(law: FallingLaw) -> _Pieces:
             rows.append((sign, crossing, width - crossing, second, -first * crossing))
     signs, start, length, rate, height = np.array(rows).T
     rate = np.maximum(rate, 1e-14 / np.maximum(length, np.finfo(float).tiny))  # as good as 0, and not to be tested for
-    return _Pieces(signs, start, np.expm1(-rate * length), rate, height)
+    return _Pieces(signs, start, rate * length, rate, height)
 
 
 def _touching_point(law: FallingLaw, sign: float, width: float) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.samplers.packed_codes import packing_of, unpacked
 
-__all__ = ["KINDS", "LangevinRun", "langevin_chains", "threads"]
+__all__ = ["KINDS", "LangevinRun", "langevin_chains", "projected", "threads"]
 
 Array = NDArray[np.float64]
 
@@ -45,7 +45,10 @@ def langevin_chains(
     generator: np.random.Generator,
     progress: Callable[[int], None] | None = None,
 ) -> Array:
-    """The last states of independent chains from 0, (chains, size); `progress` gets the steps since its last call."""
+    """The last states of independent chains from 0, (chains, size); `progress` gets the steps since its last call.
+
+    Every state but the last is projected to the ball: the last is rounded first, and then `projected`.
+    """
     from discreet.samplers.kernels.langevin import steps_of_langevin
 
     w = np.zeros((chains, size))
@@ -79,6 +82,12 @@ def langevin_chains(
             if progress is not None:
                 progress(min(piece, run.steps - first))
     return w
+
+
+def projected(states: Array, ball: float) -> Array:
+    """States (chains, size) brought into the ball."""
+    lengths = np.sqrt((states**2).sum(axis=1, keepdims=True))
+    return np.asarray(states * np.where(lengths > ball, ball / np.maximum(lengths, np.finfo(float).tiny), 1.0))
 
 
 @contextmanager

@@ -17,12 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.axes import above
 from discreet.families import BoundedMean, ConditionalTable, Dirichlet, ExponentialRate, Family, GaussianMean, SumFamily
 from discreet.samplers.truncated import log_mass, truncated_beta_draws, truncated_dirichlet
-from discreet.samplers.truncated_sums import log_gamma_mass, log_normal_mass, truncated_gamma, truncated_normal
+from discreet.samplers.truncated_sums import (
+    log_gamma_mass,
+    log_normal_mass,
+    truncated_gamma_draws,
+    truncated_normal_draws,
+)
 
 __all__ = [
     "Interval",
     "Tempering",
     "log_density",
+    "on_scale",
     "parameters",
     "plain_prior",
     "prior_part",
@@ -107,13 +113,12 @@ def log_density(family: Family, draws: ArrayLike, law: tuple[Array, Array], spac
 def scalar_draws(
     family: SumFamily, law: tuple[Array, Array], space: Interval, draws: int, generator: np.random.Generator
 ) -> Array:
-    """Independent draws of one law, cut to the declared space."""
+    """Independent draws of one law, cut to the declared space; of a bounded mean, of its place between the bounds."""
     first, second = (float(value) for value in law)
     if isinstance(family, BoundedMean):
-        low, width = unit_of(family)
-        return np.asarray(low + width * truncated_beta_draws(first, second, *space, draws, generator))
-    truncated = truncated_normal if isinstance(family, GaussianMean) else truncated_gamma
-    return truncated(first, second, *space, generator.random(draws))
+        return truncated_beta_draws(first, second, *space, draws, generator)
+    truncated = truncated_normal_draws if isinstance(family, GaussianMean) else truncated_gamma_draws
+    return truncated(first, second, *space, draws, generator)
 
 
 def vector_draws(
@@ -123,6 +128,12 @@ def vector_draws(
     alpha = part.reshape(counts.shape) + weight * np.asarray(counts, dtype=float)
     rows = [truncated_dirichlet(row, lower, draws, generator) for row in alpha.reshape(-1, alpha.shape[-1])]
     return np.stack(rows, axis=1).reshape(draws, *alpha.shape)
+
+
+def on_scale(family: Family, places: Array) -> Array:
+    """Places between the bounds of a bounded mean as values; every other parameter as it is."""
+    low, width = unit_of(family)
+    return low + width * places if isinstance(family, BoundedMean) else places
 
 
 def unit_of(family: Family) -> tuple[float, float]:

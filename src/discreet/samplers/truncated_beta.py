@@ -26,6 +26,7 @@ from discreet.errors import QueryError
 from discreet.samplers.envelope import FallingLaw, conditioned, falling_steps
 from discreet.samplers.gamma import log_beta_kernel
 from discreet.samplers.incomplete_beta import log_incomplete_beta
+from discreet.samplers.uniforms import log_shares
 
 __all__ = ["log_mass", "truncated_beta", "truncated_beta_draws"]
 
@@ -46,12 +47,19 @@ def log_mass(a: ArrayLike, b: ArrayLike, lo: ArrayLike, hi: ArrayLike) -> Array:
     return result
 
 
-def truncated_beta(a: ArrayLike, b: ArrayLike, lo: ArrayLike, hi: ArrayLike, uniforms: ArrayLike) -> Array:
-    """Beta(a, b) given lo ≤ X ≤ hi, at the quantiles `uniforms`: never outside, never NaN."""
-    a, b, lo, hi, u = np.broadcast_arrays(*(np.asarray(value, dtype=float) for value in (a, b, lo, hi, uniforms)))
-    mirrored, log_far, log_near = _tail(a, b, lo, hi)
+def truncated_beta(
+    a: ArrayLike, b: ArrayLike, lo: ArrayLike, hi: ArrayLike, below: ArrayLike, above: ArrayLike
+) -> Array:
+    """Beta(a, b) given lo ≤ X ≤ hi, with the share `below` of the mass below and the rest `above`.
+
+    Both shares are given so that both tails keep their digits. Never outside, never NaN.
+    """
+    a, b, lo, hi, under, over = np.broadcast_arrays(
+        *(np.asarray(value, dtype=float) for value in (a, b, lo, hi, below, above))
+    )
+    mirrored, log_far, log_near = _tail(a, b, lo, hi, over < under)
     ratio = np.exp(np.minimum(log_near - log_far, 0.0))
-    v = np.where(mirrored, 1.0 - u, u)
+    v = np.where(mirrored, over, under)
     log_target = log_far + np.log(np.maximum(ratio + v * (1.0 - ratio), np.finfo(float).tiny))
     low, high = np.where(mirrored, 1.0 - hi, lo), np.where(mirrored, 1.0 - lo, hi)
     x = _invert(np.where(mirrored, b, a), np.where(mirrored, a, b), low, high, log_target)
@@ -92,8 +100,7 @@ def truncated_beta_draws(a: float, b: float, lo: float, hi: float, size: int, ge
 
 def _power_fall(power: float, most: float, size: int, generator: np.random.Generator) -> Array:
     """Draws of 0 ≤ v ≤ most < 1 with density proportional to (1 - v)^(power - 1): -log(1 - v) is an exponential."""
-    missed = np.expm1(power * math.log1p(-most))
-    return np.asarray(-np.expm1(np.log1p(generator.random(size) * missed) / power))
+    return np.asarray(-np.expm1(log_shares(np.full(size, -power * math.log1p(-most)), generator) / power))
 
 
 def _logit_gap(start: float, rest: float, end: float) -> float:
@@ -105,13 +112,18 @@ def _logit_gap(start: float, rest: float, end: float) -> float:
     return math.log1p((end - start) / start) - math.log1p((start - end) / rest)
 
 
-def _tail(a: Array, b: Array, lo: Array, hi: Array) -> tuple[NDArray[np.bool_], Array, Array]:
+def _tail(
+    a: Array, b: Array, lo: Array, hi: Array, wished: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.bool_], Array, Array]:
     """The side that holds the interval (True: the upper one) and the log-masses beyond its far and its near end.
 
-    On the lower side these are log I_hi and log I_lo; the interval's mass is their difference.
+    On the lower side these are log I_hi and log I_lo; the interval's mass is their difference. Where the interval
+    reaches over both sides, it is the side that is wished.
     """
     below, above = log_incomplete_beta(a, b, hi, 1.0 - hi), log_incomplete_beta(b, a, 1.0 - lo, lo)
     mirrored = above < below
+    if wished is not None:
+        mirrored = np.where(np.minimum(below, above) > math.log(0.5), wished, mirrored)
     far = np.where(mirrored, above, below)
     near = log_incomplete_beta(
         np.where(mirrored, b, a),

@@ -1,4 +1,4 @@
-"""One half of an interval of a log-concave law: how the density falls away from its highest point, mass and quantiles.
+"""One half of an interval of a log-concave law: how the density falls away from its highest point, and its mass.
 
     normal   x = x0 ± sd·d     e^-(z d + d²/2)                                     z = |x0 - mean| / sd
     gamma    x = x0 e^±s       e^-κ(s),  κ(s) = |shape - X| s + X (e^±s - 1 ∓ s)   X = rate · x0
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GammaHalf", "choose_half", "fall_mass", "fall_quantile", "gamma_half", "half_quantile"]
+__all__ = ["GammaHalf", "exp_excess", "fall_mass", "gamma_half"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -23,14 +23,6 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
 SHORT_NODES, SHORT_WEIGHTS = np.polynomial.legendre.leggauss(6)
 NARROW = -0.03  # log of the share of the mass beyond an interval, above which two such shares have digits in common
 TINY = float(np.finfo(float).tiny)
-
-
-def choose_half(below: Array, above: Array, u: Array) -> tuple[Mask, Array]:
-    """Whether the quantile lies below the split, and which share of that half lies between it and the split."""
-    target = u * (below + above)
-    is_below = target < below
-    share = np.where(is_below, below - target, target - below) / np.maximum(np.where(is_below, below, above), TINY)
-    return is_below, np.clip(share, 0.0, 1.0)
 
 
 # Halves that fall like e^-(z d + d²/2).
@@ -68,35 +60,6 @@ def _short_integral(z: Array, d: Array) -> Array:
     return np.asarray(total * d)
 
 
-def fall_quantile(z: Array, width: Array, share: Array) -> Array:
-    """The d with `share` of the mass of [0, width] in [0, d].
-
-    The logarithm of the survival function is concave and Newton's method starts beyond the root (the ratio of the
-    scaled error functions is left out there), so it descends to the root without overshooting.
-    """
-    from scipy.special import erfcx
-
-    width = _reach(z, width, 700.0)
-    end = _log_survival(z, width)
-    log_target = np.log1p(np.maximum(share * np.expm1(end), 2.0**-53 - 1.0))
-    d = -2.0 * log_target / (z + np.sqrt(z * z - 2.0 * log_target) + TINY)
-    for _ in range(30):
-        excess = _log_survival(z, d) - log_target
-        d = np.maximum(d + excess * np.sqrt(np.pi / 2) * erfcx((z + d) / np.sqrt(2)), 0.0)
-        if np.all(np.abs(excess) <= 1e-8):  # its square is what the last step left
-            break
-    narrow = end > NARROW
-    return np.where(narrow, _short_quantile(z, np.where(narrow, width, 0.0), share), np.minimum(d, width))
-
-
-def _short_quantile(z: Array, width: Array, share: Array) -> Array:
-    """The same where the density is nearly constant: each of Newton's steps doubles the digits."""
-    d, target = share * width, share * _short_integral(z, width)
-    for _ in range(4):
-        d = np.clip(d + (target - _short_integral(z, d)) * np.exp(d * (z + 0.5 * d)), 0.0, width)
-    return d
-
-
 # Halves of a gamma law, in s = |log(x / x0)|.
 
 
@@ -112,16 +75,11 @@ class GammaHalf:
 
     def log_fall(self, s: Array) -> Array:
         """-κ(s)."""
-        return -self.gap * s - self.height * _exp_excess(self.sign * s)
+        return -self.gap * s - self.height * exp_excess(self.sign * s)
 
     def slope(self, s: Array) -> Array:
         """κ'(s)."""
         return self.gap + self.sign * self.height * np.expm1(self.sign * s)
-
-    def where(self, chosen: Mask) -> "GammaHalf":
-        """The entries that a mask of the full shape chooses."""
-        parts = (np.broadcast_to(v, chosen.shape)[chosen] for v in (self.gap, self.height, self.width, self.mass))
-        return GammaHalf(self.sign, *parts)
 
     def integral(self, s: Array) -> Array:
         """The integral of e^-κ from 0 to s."""
@@ -141,32 +99,7 @@ def gamma_half(sign: float, gap: Array, height: Array, width: Array) -> GammaHal
     return GammaHalf(sign, gap, height, s, unmassed.integral(s))
 
 
-def half_quantile(half: GammaHalf, share: Array) -> Array:
-    """Halley's method on the integral, kept inside a shrinking bracket; only unsettled entries are looked at again.
-
-    Its error after a step is cubic in the step; one of 1e-5 in the units in which κ varies leaves less than 1e-14.
-    """
-    root = np.sqrt(np.maximum(half.height, TINY))
-    s = np.minimum(fall_quantile(half.gap / root, half.width * root, share) / root, half.width)
-    left, right, target = np.zeros(s.shape), half.width.copy(), share * half.mass
-    active = np.ones(s.shape, dtype=bool)
-    for _ in range(60):
-        part, now = half.where(active), s[active]
-        missing = target[active] - part.integral(now)
-        left[active] = np.where(missing > 0, now, left[active])
-        right[active] = np.where(missing > 0, right[active], now)
-        newton, slope = missing * np.exp(-part.log_fall(now)), part.slope(now)
-        moved = now + newton / np.maximum(1.0 - 0.5 * slope * newton, 0.5)
-        inside = (moved >= left[active]) & (moved <= right[active])
-        s[active] = np.where(inside, moved, 0.5 * (left[active] + right[active]))
-        small = inside & ((slope**2 + part.height) * (moved - now) ** 2 < 1e-10)
-        active[active] = ~(small | (right[active] - left[active] <= 1e-15 * right[active]))
-        if not active.any():
-            break
-    return s
-
-
-def _exp_excess(s: Array) -> Array:
+def exp_excess(s: Array) -> Array:
     """e^s - 1 - s, keeping its digits around 0, where it is s²/2."""
     near = np.abs(s) < 0.1
     r = np.where(near, s, 0.0)

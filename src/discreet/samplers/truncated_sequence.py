@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from discreet.samplers.gamma import log_beta_kernel
 from discreet.samplers.truncated_beta import log_mass, truncated_beta
+from discreet.samplers.uniforms import uniform_pairs
 
 __all__ = ["SequentialPlan", "sequential_draws", "sequential_plan"]
 
@@ -116,7 +117,7 @@ def sequential_draws(plan: SequentialPlan, proposals: int, generator: np.random.
             keep = generator.random(len(x)) <= np.exp(np.minimum(log_ratio, 0.0))
             x, remaining = x[keep], remaining[keep]
         lo, hi = plan.bounds(k, remaining)
-        x[:, k] = remaining * truncated_beta(plan.alpha[k], plan.other[k], lo, hi, generator.random(len(x)))
+        x[:, k] = remaining * truncated_beta(plan.alpha[k], plan.other[k], lo, hi, *uniform_pairs(len(x), generator))
         remaining = remaining - x[:, k]
     x[:, -1] = remaining
     return np.maximum(x, plan.lower)  # the subtractions above round

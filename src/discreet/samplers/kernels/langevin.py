@@ -39,7 +39,7 @@ def steps_of_langevin(
     """Move the chains w (chains, coefficients) by `steps` steps; step number `first` is the first of them.
 
     U = beta Σ phi + precision ||w||²/2. With several batches a step sees one of them, scaled up by their number, in a
-    fixed order. Every chain is projected to the ball after each step. Codes are packed coordinates, each the sum of
+    fixed order. Every chain is projected to the ball before each step. Codes are packed coordinates, each the sum of
     the coefficients that `members` (members, coordinates) lists; those past the last are 0.
     """
     chains, size = w.shape
@@ -52,6 +52,12 @@ def steps_of_langevin(
         batch = k % batches
         low, high = batch * chunks // batches, (batch + 1) * chunks // batches  # runs of whole chunks
         for chain in range(chains):
+            length = 0.0
+            for j in range(size):
+                length += w[chain, j] ** 2
+            if length > ball * ball:
+                for j in range(size):
+                    w[chain, j] *= ball / math.sqrt(length)
             for j in range(size):  # assigning arrays would compile the text of an error, for seconds
                 padded[j] = w[chain, j]
             for e in range(packed):
@@ -82,11 +88,7 @@ def steps_of_langevin(
                         member, total = members[m, e], 0.0
                     total += found[chain, e]
                 slope[member] += total
-            length = 0.0
             for j in range(size):
                 drift = beta * batches * slope[j] + precision * w[chain, j]
-                w[chain, j] += spread * noise.standard_normal() - step * drift
-                length += w[chain, j] ** 2
-            if length > ball * ball:
-                for j in range(size):
-                    w[chain, j] *= ball / math.sqrt(length)
+                centre = w[chain, j] - step * drift  # noise comes last: its cells are measured by its own deviation
+                w[chain, j] = centre + spread * noise.standard_normal()
