@@ -19,6 +19,8 @@ from discreet.audit.bounds import clopper_pearson
 from discreet.mechanisms import ConjugateSample
 from discreet.randomness import NoiseSource, SeededNoise, SystemNoise
 from discreet.samplers.conjugate import conjugate_draws
+from discreet.samplers.public_grid import rounded
+from discreet.samplers.tempered import on_scale
 from discreet.sources import CodedRows, Dataset
 
 LEAST_MASS, DELTA = 1e-3, 1e-4
@@ -216,7 +218,7 @@ def drawn(case: Case, side: int, draws: int, noise: NoiseSource) -> Any:
         full = replace(statistic, cell=None) if hasattr(statistic, "cell") else statistic
         exact = dataset(case, side).source.statistics(replace(query, statistics=(full,)))[full.name]
         found = conjugate_draws(query.family, exact, N, *mechanism.fractions(query), draws, noise.generator())
-        return case.score(np.round(found / mechanism.grid) * mechanism.grid)
+        return case.score(on_scale(query.family, rounded(found, mechanism._grid(query))))
     (found,) = replace(mechanism, draws=draws).apply(noise, query, dataset(case, side)).values()
     return case.score(found)
 

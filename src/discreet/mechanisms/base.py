@@ -29,7 +29,7 @@ LARGEST = 1.79e308  # of numbers that doubles hold
 
 # Bounds of the factor that the lattice of doubles puts on the probability of a cell (conjugate_sample.md, Theorem 4).
 NORMAL_ERROR = 1e-7  # noise of a public deviation, of which a cell is at least 2^-24
-RATIO_ERROR = 2.0**-16  # Gamma and Beta draws, of which a cell is at least 2^-32
+RATIO_ERROR = 2.0**-14  # Gamma and Beta draws, of which a cell is at least 2^-32
 
 
 class Mechanism(Protocol):
@@ -91,8 +91,8 @@ def public_grid(kind: str, grid: float | None, deviation: float) -> float:
 def rounding_words(grid: float, error: float) -> str:
     """How draws are rounded, and what remains, for a privacy officer."""
     return (
-        f"rounded to multiples of {grid:g} and to 32 bits; what doubles still show changes the probability of a "
-        f"released number by a factor within 1 ± {error:.2g}, which is not charged"
+        f"rounded to multiples of {grid:g} and to 32 bits; but for tails of mass 1e-5, what doubles still show changes "
+        f"the probability of a released number by a factor within 1 ± {error:.2g}, which is not charged"
     )
 
 
