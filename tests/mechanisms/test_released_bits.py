@@ -53,17 +53,17 @@ class Case:
         (values,) = self.mechanism.apply(SeededNoise(seed), self.query, self.dataset(neighbour)).values()
         return np.ravel(values)
 
-    def total(self) -> float:
+    def total(self) -> int:
         """The exact centred sum of the neighbour."""
         (total,) = self.dataset(True).source.statistics(self.query).values()
-        return float(total)
+        return int(total)
 
 
 def conjugate_lattice(case: Case) -> Lattice:
     """Of the neighbour."""
     family, n, total = case.query.family, N, case.total()
     r, m = case.mechanism.fractions(case.query)
-    exact, (first, second) = n * family.axis.centre + family.axis.unit * total, family.prior
+    exact, (first, second) = float(family.axis.total(total, n)), family.prior
     if isinstance(family, GaussianMean):
         return additive(*normal_posterior(family, exact, n, r, m))
     if isinstance(family, PoissonRate):

@@ -206,17 +206,15 @@ class GibbsPosterior:
                 found = rejection_draws(run, design, law.smoothness, size, count, proposals, generator)
             else:
                 found = langevin_chains(run, design, count, size, generator, progress)
-        grid = self._grid(query)
-        # the last state is rounded before it is projected: the direction of a projected one would show its bits
+        grid = self._grid(
+            query
+        )  # rounded before it is projected: the direction of a projected state would show its bits
         return rounded(projected(rounded(found, grid), query.ball), grid)
 
     def _grid(self, query: Loss) -> float:
         """The public grid: as asked, or what suits the last noise, that of a step or of an exact draw on its ball."""
-        law = self.law(query)
-        if self.sampler == "langevin":
-            deviation = math.sqrt(2.0 * law.step)
-        else:
-            deviation = min(law.convexity**-0.5, query.ball / math.sqrt(query.features.size + 2.0))
+        law, room = self.law(query), query.ball / math.sqrt(query.features.size + 2.0)
+        deviation = math.sqrt(2.0 * law.step) if self.sampler == "langevin" else min(law.convexity**-0.5, room)
         return public_grid("GibbsPosterior", self.grid, deviation)
 
     def _all(self, one: Guarantee) -> Guarantee:
