@@ -206,9 +206,7 @@ class GibbsPosterior:
                 found = rejection_draws(run, design, law.smoothness, size, count, proposals, generator)
             else:
                 found = langevin_chains(run, design, count, size, generator, progress)
-        grid = self._grid(
-            query
-        )  # rounded before it is projected: the direction of a projected state would show its bits
+        grid = self._grid(query)  # the state is rounded first: the direction of a projected one would show its bits
         return rounded(projected(rounded(found, grid), query.ball), grid)
 
     def _grid(self, query: Loss) -> float:
