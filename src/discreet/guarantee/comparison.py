@@ -18,6 +18,7 @@ answer it paid for.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from discreet.guarantee.basis import Guarantee
@@ -51,6 +52,7 @@ def same(one: Guarantee, other: Guarantee) -> bool:
     return _alike(one, other)
 
 
+@lru_cache(maxsize=64)  # a pure function of public facts; the curve of a composition takes its time
 def above(today: Guarantee, stored: Guarantee) -> bool:
     """Whether today's curve is above the stored one somewhere on the grid."""
     points = [(today.epsilon(delta), stored.epsilon(delta)) for delta in DELTAS]

@@ -1,0 +1,67 @@
+"""Make the golden releases and ledgers: `python tests/golden/make_golden.py`, from the root of the repository.
+
+One release file for every model and mechanism that fit each other, a ledger for every filter with all that it can
+price, and in the last of them a reservation of every pair that was never answered. `index.json` has the request keys
+and the heads. They are made anew only while nothing was published; afterwards they are added to, and never changed:
+every later version must read them (tests/test_stored_answers_stay_readable.py).
+"""
+
+import json
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+GOLDEN = Path(__file__).parent
+sys.path.insert(0, str(GOLDEN.parent))
+
+import discreet as dc  # noqa: E402
+from discreet.ledger.entry import request_key  # noqa: E402
+from discreet.pipeline import query_of  # noqa: E402
+from discreet.release import recipe_of  # noqa: E402
+from pairs import Pair, one_per_pair  # noqa: E402
+
+BUDGETS = {
+    "pure": dc.Budget(1e5),
+    "zcdp": dc.Budget(1e5, 1e-2),
+    "gdp": dc.Budget(1e5, 1e-2),
+    "approximate": dc.Budget(1e5, 1e-2),
+}
+
+
+def reserve_only(pair: Pair, ledger: dc.Ledger, label: str) -> None:
+    """Pay for a release that is never computed."""
+    mechanism = replace(pair.mechanism, label=label)
+    query = query_of(pair.model, mechanism, pair.schema)
+    recipe = recipe_of(pair.model, pair.dataset().id, pair.schema, mechanism)
+    ledger.reserve(mechanism.guarantee(query), recipe)
+
+
+def make(folder: Path) -> None:
+    """Write everything into an empty folder."""
+    (folder / "releases").mkdir(parents=True)
+    index: dict[str, dict[str, object]] = {"heads": {}, "pairs": {}}
+    for name, budget in BUDGETS.items():
+        ledger = dc.Ledger.create(folder / f"{name}.ledger", budget, filter=name)
+        for pair in one_per_pair():
+            try:
+                release = dc.release(pair.model, pair.dataset(), pair.mechanism, ledger)
+            except dc.GuaranteeError:  # a notion that this filter does not know
+                continue
+            about = index["pairs"].setdefault(pair.name, {"key": request_key(release.recipe), "ledgers": []})
+            about["ledgers"].append(name)  # type: ignore[attr-defined]
+            about["file"] = f"releases/{pair.name.replace(' by ', '-')}.json"  # type: ignore[index]
+            release.save(folder / about["file"])  # type: ignore[index]
+        if name == "approximate":
+            for pair in one_per_pair():
+                reserve_only(pair, ledger, "unanswered")
+        ledger.verify()
+        index["heads"][name] = ledger.head()
+    (folder / "index.json").write_text(json.dumps(index, indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    for old in (*GOLDEN.glob("*.ledger*"), GOLDEN / "index.json"):
+        old.unlink(missing_ok=True)
+    shutil.rmtree(GOLDEN / "releases", ignore_errors=True)
+    make(GOLDEN)

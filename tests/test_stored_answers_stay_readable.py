@@ -1,0 +1,244 @@
+"""What was paid for is read by every later version: golden releases and ledgers, and an accountant that changes.
+
+The golden files were written by `tests/golden/make_golden.py`. A failure here means that a request lost its key or an
+answer its reader; where it says that a certificate moved within one version, `accounting/version.py` must be raised.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Context, Decimal
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet as dc
+from discreet.accounting import version
+from discreet.accounting.filters import Filter
+from discreet.guarantee import Guarantee, Leaf, Repeated, from_json
+from discreet.guarantee.comparison import Reading, above, read_today, same
+from discreet.ledger import ledger as ledger_module
+from discreet.ledger import verification
+from discreet.ledger.entry import request_key
+from discreet.mechanisms import MECHANISMS
+from discreet.release import Release, recipe_of
+from pairs import one_per_pair
+
+GOLDEN = Path(__file__).parent / "golden"
+INDEX = json.loads((GOLDEN / "index.json").read_text())
+LEDGERS = sorted(INDEX["heads"])
+
+
+class NoRows:
+    """A source that nobody may read."""
+
+    def statistics(self, _query: Any) -> Any:
+        raise AssertionError("rows were read for an answer that is stored")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the golden files: opening a ledger may write beside it."""
+    folder = tmp_path_factory.mktemp("golden") / "golden"
+    shutil.copytree(GOLDEN, folder, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    return folder
+
+
+def releases() -> Iterator[tuple[str, Release]]:
+    for name, about in INDEX["pairs"].items():
+        yield name, dc.load(GOLDEN / about["file"])
+
+
+def asked(release: Release, label: str | None = None) -> tuple[Any, dc.Dataset, Any]:
+    """The request of a release, rebuilt from its recipe; or the same under another label."""
+    mechanism = release.mechanism if label is None else replace(release.mechanism, label=label)
+    dataset = dc.Dataset(release.recipe["dataset"], dc.Schema.from_json(release.recipe["schema"]), NoRows())  # type: ignore[arg-type]
+    return release.model, dataset, mechanism
+
+
+def check_all_is_read(folder: Path) -> None:
+    """Every file loads, every ledger verifies, every stored answer returns, and every reservation resumes."""
+    for name in LEDGERS:
+        ledger_named(folder, name).verify(INDEX["heads"][name])
+    ledger = ledger_named(folder, "approximate")
+    spent = ledger.spent()
+    for pair, release in releases():
+        again = dc.release(*asked(release), ledger)
+        assert request_key(again.recipe) == INDEX["pairs"][pair]["key"]
+        model, dataset, mechanism = asked(release, "unanswered")
+        guarantee = mechanism.guarantee(model.query(dataset.schema))
+        entry = ledger.reserve(guarantee, recipe_of(model, dataset.id, dataset.schema, mechanism))
+        assert entry.status == "reserved"
+    assert ledger.spent() == spent
+
+
+def ledger_named(folder: Path, name: str) -> dc.Ledger:
+    return dc.Ledger.open(folder / f"{name}.ledger")
+
+
+def test_every_pair_has_a_golden_release() -> None:
+    assert {pair.name for pair in one_per_pair()} <= set(INDEX["pairs"])
+
+
+def test_golden_releases_keep_their_keys_and_their_guarantees() -> None:
+    for name, release in releases():
+        model, dataset, mechanism = asked(release)
+        recipe = recipe_of(model, dataset.id, dataset.schema, mechanism)
+        assert recipe == release.recipe, name
+        assert request_key(recipe) == INDEX["pairs"][name]["key"], name
+        assert release.notice == "" or release.accounting < version.ACCOUNTING, name
+
+
+def test_golden_ledgers_answer_without_rows(kept: Path) -> None:
+    check_all_is_read(kept)
+    loaded = dict(releases())
+    for name in set(LEDGERS) - {"approximate"}:  # which has them all
+        ledger = ledger_named(kept, name)
+        for pair, about in INDEX["pairs"].items():
+            if name in about["ledgers"]:
+                again = dc.release(*asked(loaded[pair]), ledger)
+                assert request_key(again.recipe) == about["key"]
+
+
+Change = Callable[[float], float]
+
+
+def changed(guarantee: Guarantee, change: Change) -> Guarantee:
+    """The same guarantee with every number of its certificate changed."""
+
+    def walk(body: Any) -> Any:
+        if isinstance(body, dict):
+            moved = {key: value if key == "basis" else walk(value) for key, value in body.items()}
+            return moved | {key: min(1.0, moved[key]) for key in ("scale", "shrink") if key in moved}
+        if isinstance(body, list | tuple):
+            return [walk(value) for value in body]
+        return change(body) if isinstance(body, float) else body
+
+    return from_json(walk(guarantee.to_json()))
+
+
+# pure functions that every test asks again
+STATED = {kind: cache(kind.guarantee) for kind in MECHANISMS.values()}
+SPEND = cache(Filter.spend)
+
+
+def perturb(monkeypatch: pytest.MonkeyPatch, factor: float, *, newer: bool) -> None:
+    """An accountant that multiplies every certificate and every price."""
+    for kind, stated in STATED.items():
+        moved = cache(lambda s, q, stated=stated: changed(stated(s, q), lambda x: x * factor))
+        monkeypatch.setattr(kind, "guarantee", lambda s, q, moved=moved: moved(s, q))
+    exact = Context(prec=200)
+    monkeypatch.setattr(
+        Filter,
+        "spend",
+        lambda *each: exact.quantize(exact.multiply(SPEND(*each), Decimal(factor)), Decimal("1e-18")),
+    )
+    if newer:
+        monkeypatch.setattr(version, "ACCOUNTING", version.ACCOUNTING + 1)
+
+
+ULPS = [1 - 4e-16, 1 + 4e-16]
+MOVES = [1 - 1e-6, 1 + 1e-6]
+
+
+@pytest.mark.parametrize("factor", [*ULPS, 1 + 5e-10])
+def test_rounding_errors_of_one_version_lock_nobody_out(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, factor: float
+) -> None:
+    perturb(monkeypatch, factor, newer=False)
+    check_all_is_read(kept)
+    assert all(release.notice == "" for _, release in releases())
+
+
+@pytest.mark.parametrize("factor", MOVES)
+def test_a_newer_accounting_locks_nobody_out_and_says_what_it_finds(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, factor: float
+) -> None:
+    stored = {name: release.guarantee for name, release in releases()}
+    perturb(monkeypatch, factor, newer=True)
+    check_all_is_read(kept)
+    for name, release in releases():
+        today = release.mechanism.guarantee(release.query)
+        higher = above(today, stored[name])
+        if isinstance(today, Leaf) or (isinstance(today, Repeated) and isinstance(today.part, Leaf)):
+            assert higher == (factor > 1), name
+        assert same(release.guarantee, today if higher else stored[name]), name
+        assert (release.notice != "") == higher, name
+        assert Release.from_json(release.to_json()).notice == release.notice  # also from a copy of it
+    cheap = ledger_named(kept, "zcdp").verify()
+    assert (len(cheap) > 0) == (factor > 1)
+
+
+@pytest.mark.parametrize("factor", ULPS)
+def test_equality_locked_people_out(kept: Path, monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
+    """The planted twin: guarantees compared as they were before, on loading, resuming and verifying."""
+    perturb(monkeypatch, factor, newer=False)
+    reader = import_module("discreet.release")  # the name in the package is the function
+    monkeypatch.setattr(reader, "read_today", lambda a, b, older: Reading(b) if a == b else None)
+    refused = 0
+    for about in INDEX["pairs"].values():
+        try:
+            dc.load(GOLDEN / about["file"])
+        except dc.ReleaseError:
+            refused += 1
+    assert refused > 10
+    monkeypatch.undo()
+    perturb(monkeypatch, factor, newer=False)
+    monkeypatch.setattr(ledger_module, "same", lambda a, b: a == b)
+    with pytest.raises(dc.GuaranteeError, match="the one reserved for this recipe"):
+        check_all_is_read(kept)
+    if factor > 1:
+        monkeypatch.setattr(verification, "LEAST", Decimal(1))
+        with pytest.raises(dc.LedgerError, match="at least the price"):
+            check_all_is_read(kept)
+
+
+def test_another_guarantee_of_this_version_is_refused() -> None:
+    """The other side: within one version, what differs by more than rounding is not what was paid."""
+    for name, release in releases():
+        today = release.mechanism.guarantee(release.query)
+        for factor in (1 - 1e-8, 1 + 1e-8):
+            forged = changed(today, lambda x, factor=factor: x * factor)
+            assert read_today(forged, today, older=False) is None, name
+
+
+def test_a_forged_age_never_shows_less_than_todays_guarantee() -> None:
+    """Whoever calls a release old may not call it more private: today's guarantee is shown, and what the file says."""
+    (path,) = (
+        GOLDEN / about["file"] for name, about in INDEX["pairs"].items() if name == "BetaBernoulli by NoisyStatistics"
+    )
+    body = json.loads(path.read_text())
+    body["accounting"], body["guarantee"]["epsilon"] = 0, 0.01
+    release = Release.from_json(body)
+    assert release.guarantee == dc.PureDP(0.5)
+    assert "Accounting 0 charged less, PureDP(epsilon=0.01)" in release.notice
+    body["guarantee"]["basis"]["relation"] = "add-remove"
+    with pytest.raises(dc.ReleaseError, match="must be what its recipe gives"):
+        Release.from_json(body)
+    for bad in (-1, 10**6, True, 1.0, "1", None):
+        with pytest.raises(dc.ReleaseError, match=r"Release.accounting must be a whole number"):
+            Release.from_json({**body, "accounting": bad})
+
+
+def test_a_request_that_stopped_resumes_under_a_newer_accounting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was charged stays charged, the answer is made, and it shows today's guarantee beside what was paid."""
+    (pair,) = (pair for pair in one_per_pair() if pair.name == "BetaBernoulli by NoisyStatistics")
+    ledger = dc.Ledger.create(tmp_path / "study.ledger", dc.Budget(1.0))
+    recipe = recipe_of(pair.model, "pairs", pair.schema, pair.mechanism)
+    ledger.reserve(pair.mechanism.guarantee(pair.model.query(pair.schema)), recipe)
+    perturb(monkeypatch, 3.0, newer=True)  # today it would not even fit
+    release = dc.release(pair.model, pair.dataset(), pair.mechanism, ledger)
+    assert release.guarantee == dc.PureDP(1.5)
+    assert release.paid == dc.PureDP(0.5)
+    assert f"Accounting {version.ACCOUNTING - 1} charged less" in release.notice
+    assert ledger.spent() == Decimal("0.5")
+    again = dc.release(*asked(release), dc.Ledger.open(ledger.path))
+    assert again.to_json() == release.to_json()
+    (told,) = ledger.verify()
+    assert "charged epsilon = 0.5, today's price is epsilon = 1.5" in told
