@@ -229,6 +229,47 @@ def test_fields_of_csv_files_are_texts_or_the_floats_that_writers_make_of_whole_
     assert known["9007199254740993"] == "9007199254740993"
 
 
+def test_numbers_have_one_text_in_every_type_and_in_parts_of_different_types(tmp_path: Path) -> None:
+    small = ["0.5", "-0.5", "0", "0.0001", "0.5000"]
+    for kind in (pa.decimal128(4, 4), pa.decimal128(10, 5), pa.decimal256(38, 38), pa.decimal256(70, 6)):
+        for source in in_arrow(tmp_path, [pa.array(map(Decimal, small)).cast(kind)]):
+            assert all(found == ["0.5", "-0.5", "0", "0.0001", "0.5"] for found in owners(source))
+    columns = [
+        pa.array([17, 2**53 + 1, 100]),
+        pa.array([17.0, float(2**53), None]),
+        pa.array(["17", str(2**53 + 1), ""]),
+    ]
+    columns += [
+        pa.array([Decimal("17.00"), Decimal(2**53 + 1), Decimal(100)]),
+        pa.nulls(3),
+        pa.array([17, 4, 2**64 - 1], pa.uint64()),
+    ]
+    for i, column in enumerate(columns):
+        pq.write_table(pa.table({"row": np.arange(3 * i, 3 * i + 3), "who": column}), tmp_path / f"part{i}.parquet")
+    large, most = str(2**53 + 1), str(2**64 - 1)
+    persons = [
+        "17",
+        large,
+        "100",
+        "17",
+        None,
+        None,
+        "17",
+        large,
+        None,
+        "17",
+        large,
+        "100",
+        None,
+        None,
+        None,
+        "17",
+        "4",
+        most,
+    ]
+    assert owners(tmp_path / "part*.parquet") == [persons]
+
+
 def test_objects_are_one_person_if_they_print_alike(tmp_path: Path) -> None:
     cells = [
         17,

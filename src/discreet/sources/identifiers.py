@@ -174,7 +174,8 @@ def _of_float(value: "exp.Expr") -> "exp.Expr":
 def _of_decimal(written: "exp.Expr") -> "exp.Expr":
     from sqlglot import exp
 
-    shortest = written
+    pattern, zero = exp.Literal.string(r"^(-?)\."), exp.Literal.string(r"\10.")  # engines may print .5 for 0.5
+    shortest: exp.Expr = exp.RegexpReplace(this=written, expression=pattern, replacement=zero)
     for last in ("0", "."):
         shortest = exp.Trim(this=shortest, position="TRAILING", expression=exp.Literal.string(last))
     return exp.Case(ifs=[exp.If(this=_contains(written, "."), true=shortest)], default=written)
