@@ -33,13 +33,13 @@ def texts(cells: list[Any]) -> list[str | None]:
     return frames._series("k", pd.Series(cells, dtype=object), TRUTH).to_pylist()
 
 
-def events(frame: Any, decimal_context: decimal.Context | None = None) -> tuple[Any, ...]:
+def events(frame: Any, schema: dc.Schema = SCHEMA) -> tuple[Any, ...]:
     """Whatever is seen of opening and asking: exceptions, warnings, the number of rows, shapes, types, the guarantee."""
     ASKED.clear()
-    with warnings.catch_warnings(record=True) as warned, decimal.localcontext(decimal_context):
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
-            data = dc.open(frame, SCHEMA, id="t")
+            data = dc.open(frame, schema, id="t")
             found = data.source.statistics(Statistics(data.schema, QUERY.statistics))
             guarantee = str(dc.NoisyStatistics(epsilon=1.0).guarantee(Statistics(data.schema, QUERY.statistics)))
             seen: Any = (data.schema.n, [(name, answer.shape) for name, answer in found.items()], guarantee)
@@ -121,6 +121,19 @@ def test_no_event_of_a_release_depends_on_the_kind_of_one_object(library: str) -
         cells = ["\ud800", b"a", 1j, 10**5000, np.longdouble("1e4000"), Decimal("1E+1000000")]
     for cell in cells:
         assert events(frame(cell)) == usual, type(cell)
+
+
+def test_no_event_depends_on_the_kind_of_one_identifier() -> None:
+    schema = dc.Schema(dict(SCHEMA.columns), unit=dc.Person("who", 2), relation="add-remove", n_max=9)
+
+    def frame(cell: Any) -> Any:
+        who = pd.Series([1, "b", None, cell, 1], dtype=object)
+        return pd.DataFrame({"k": ["a"] * 5, "x": [1.0] * 5, "who": who})
+
+    usual = events(frame("b"), schema)
+    assert len(usual[0]) == 3
+    for cell in LISTED:
+        assert events(frame(cell), schema) == usual, type(cell)
 
 
 def test_columns_that_one_number_turns_complex_or_long_mean_the_same() -> None:

@@ -148,6 +148,18 @@ def test_rows_keep_their_order_whatever_the_types(tmp_path: Path) -> None:
     assert np.unique(designs["same"][0]).size >= 4000
 
 
+def test_one_number_of_64_bits_rounds_no_other_number(tmp_path: Path) -> None:
+    """From 2^53 on numbers are rounded to doubles; once, whatever type another file needs."""
+    schema = dc.Schema({"x": dc.Categorical(["other", str(-(2**54 + 8)), str(-(2**54 + 4))])})
+    for name, other in {"int64": pa.array([1]), "uint64": pa.array([2**63], pa.uint64()), "text": ["1"]}.items():
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.table({"x": [-(2**54 + 6)]}), tmp_path / name / "a.parquet")
+        pq.write_table(pa.table({"x": other}), tmp_path / name / "b.parquet")
+        data = dc.open(str(tmp_path / name / "*.parquet"), schema)
+        answers = data.source.statistics(Statistics(data.schema, (Counts.over(data.schema, "x", "x"),)))
+        assert answers["x"].tolist() == [1, 1, 0], name
+
+
 def test_a_column_that_is_nowhere_a_cell_is_refused_and_one_of_nothing_is_read(tmp_path: Path) -> None:
     schema = dc.Schema({"k": dc.Categorical(["a", "b"], missing="b")})
     query = Statistics(schema, (Counts.over(schema, "k", "k"),))

@@ -85,8 +85,11 @@ def _of_numpy(cell: Any) -> float:
         return float(cell)
 
 
-# numpy's numbers by the identity of their types: to hash or compare a type of the user's own may run its metaclass
-_NUMBERS: dict[int, Callable[[Any], float]] = {
-    id(np.dtype(code).type): _of_numpy for code in np.typecodes["AllInteger"] + np.typecodes["Float"]
-}
 _BASES: dict[type, Callable[[Any], float]] = {int: _of_int, float: float.__float__, Decimal: _of_decimal}
+
+# by the identity of the type: to hash or compare a type of the user's own may run its metaclass
+_NUMBERS: dict[int, Callable[[Any], float]] = (
+    {id(np.dtype(code).type): _of_numpy for code in np.typecodes["AllInteger"] + np.typecodes["Float"]}
+    | {id(base): read for base, read in _BASES.items()}
+    | {id(np.float64): float.__float__}
+)

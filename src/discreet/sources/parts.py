@@ -33,8 +33,10 @@ __all__ = ["Slot", "alike", "place", "slot_of", "slots_of", "storage_together", 
 NUMBERS = {"decimal", "float", "integer"}
 
 # Types that DuckDB's own reader widens to each other without a loss; it knows that nothing agrees with everything.
+# Signed and unsigned ones of 64 bits together would be 128 bits wide, which it rounds twice on the way to a double.
 ALIKE = (
-    {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"},
+    {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"},
+    {"uint8", "uint16", "uint32", "uint64"},
     {"float", "double"},
     {"string", "large_string"},
 )
@@ -88,7 +90,7 @@ def place(column: int, slot: int) -> str:
 def storage_together(column: Column, slots: Sequence[Slot]) -> Storage:
     """How the cells of a declared column are held when they have been put together."""
     storages = {slot.storage for slot in slots}
-    if len(slots) == 1 or storages in ({"integer"}, {"float"}):
+    if len(storages) == 1 and alike([slot.kind for slot in slots]):
         return slots[0].storage
     return "float" if isinstance(column, Bounded | Count) or storages <= NUMBERS else "text"
 
