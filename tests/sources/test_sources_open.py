@@ -89,7 +89,7 @@ def test_a_declared_column_must_be_there_once(tmp_path):
     pq.write_table(pa.table({"Ward": [CANARY]}), tmp_path / "none.parquet")
     pq.write_table(pa.table([["A"], ["B"]], names=["ward", "WARD"]), tmp_path / "case.parquet")
     pq.write_table(pa.table({"ward": ["A"]}), tmp_path / "part-1.parquet")
-    pq.write_table(pa.table({"other": ["A"]}), tmp_path / "part-2.parquet")
+    pq.write_table(pa.table({"Ward": ["A"]}), tmp_path / "part-2.parquet")
     frames = [
         pd.DataFrame({"x": [CANARY]}),
         pd.DataFrame([["A", "B"]], columns=["ward", "ward"]),

@@ -68,7 +68,7 @@ def table(draw: random.Random, n: int) -> Rows:
     return rows
 
 
-def write_parts(folder: Path, rows: Rows, draw: random.Random, least: int = 1) -> Rows:
+def write_parts(folder: Path, rows: Rows, draw: random.Random) -> Rows:
     """The rows in files whose types are drawn for each file and column; returns the rows as they can be read."""
     folder.mkdir()
     bounds = sorted(draw.sample(range(1, len(rows)), 3))
@@ -76,8 +76,10 @@ def write_parts(folder: Path, rows: Rows, draw: random.Random, least: int = 1) -
     for i, (start, stop) in enumerate(zip([0, *bounds], [*bounds, len(rows)], strict=True)):
         part, columns = [dict(row) for row in rows[start:stop]], {}
         for name, kinds in TYPES.items():
-            if i >= least and draw.random() < 0.15:
+            if i and draw.random() < 0.15:
                 columns[name] = held([None] * len(part), draw.choice(NO_CELLS))
+                if draw.random() < 0.3:  # what has no value in any record may have no column
+                    columns["absent " + name] = columns.pop(name)
                 for row in part:
                     row[name] = None
             else:

@@ -100,10 +100,13 @@ class RepairedParquet:
 
 
 def parquet_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[Origin, ...], dict[str, Cell]]:
-    """The files, each of which must hold every declared column, and how they hold it together."""
+    """The files, one of which at least must hold every declared column, and how they hold it together."""
+    import pyarrow as pa
+
     columns = columns_read(schema)
     files = [_types(path, columns) for path in paths]
-    kinds = {name: [types[name] for types in files] for name in columns}
+    require_columns(columns, list(dict.fromkeys(name for types in files for name in types)))
+    kinds = {name: [types.get(name, pa.null()) for types in files] for name in columns}  # no column, no value
     slots = {name: slots_of(name, kinds[name]) for name in columns}
     owner = schema.unit.column if isinstance(schema.unit, Person) else None
     cells = {
@@ -122,14 +125,16 @@ def parquet_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[Origin,
 
 
 def _types(path: str, columns: Sequence[str]) -> "dict[str, pa.DataType]":
-    """The types of the columns in one file."""
+    """The types of the columns that one file has."""
     from pyarrow.parquet import read_schema
 
     schema = read_schema(path)
-    require_columns(columns, schema.names)
     # DuckDB renames a column whose name differs from another's only in case
-    require_columns([name.lower() for name in columns], [name.lower() for name in schema.names])
-    return {name: schema.field(name).type for name in columns}
+    lower = [name.lower() for name in schema.names]
+    present = [name for name in columns if name.lower() in lower]
+    require_columns(present, schema.names)
+    require_columns([name.lower() for name in present], lower)
+    return {name: schema.field(name).type for name in present}
 
 
 def _number_of_rows(paths: Sequence[str]) -> int:
@@ -176,7 +181,9 @@ def _stream(paths: Sequence[str], slots: Mapping[str, tuple[Slot, ...]]) -> "pa.
     def batches() -> "Iterator[pa.RecordBatch]":
         for path in paths:
             for batch in _batches(path, list(slots)):
-                columns = [_in_slots(name, batch.column(name), held) for name, held in slots.items()]
+                own = {name: batch.column(name) for name in batch.schema.names}
+                nothing = pa.nulls(batch.num_rows)
+                columns = [_in_slots(name, own.get(name, nothing), held) for name, held in slots.items()]
                 yield pa.record_batch([array for column in columns for array in column], schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())
@@ -195,11 +202,12 @@ def _batches(path: str, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
-        slots = {name: slot_of(file.schema_arrow.field(name).type) for name in columns}
+        present = [name for name in columns if name in file.schema_arrow.names]
+        slots = {name: slot_of(file.schema_arrow.field(name).type) for name in present}
         texts = [name for name, slot in slots.items() if slot is not None and slot.storage == "text"]
         once = _kept_once(file, texts)
         sizes = [_bytes_of_texts(file, group, texts) for group in range(file.num_row_groups)]
     with ParquetFile(path, read_dictionary=once, buffer_size=BUFFER) as file:
         for group, size in enumerate(sizes):
             rows = FEW_ROWS if size > MOST_TEXT else MANY_ROWS
-            yield from file.iter_batches(rows, row_groups=[group], columns=list(columns))
+            yield from file.iter_batches(rows, row_groups=[group], columns=present)

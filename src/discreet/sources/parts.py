@@ -1,10 +1,10 @@
 """Files of one table whose types differ: every file is read by its own types, and then its cells mean what they say.
 
 Writers choose the type of a column from its cells. One missing cell turns whole numbers into doubles, one fraction adds
-digits to all decimals, and a file without any value of a column has no type for it at all. So files of one glob may
-differ, and a single cell decides whether they do; what the other cells mean must not follow from it, nor whether the
-files can be read. Files that differ are streamed with one column for each type that a declared column has in any of
-them; the file's own holds the cell, the others are NULL. They are put together as
+digits to all decimals, and a file without any value of a column has no type for it, or no such column. So files of one
+glob may differ, and a single cell decides whether they do. What the other cells mean must not follow from it, nor
+whether the files can be read. Files that differ are streamed with one column for each type that a declared column has
+in any of them; the file's own holds the cell, the others are NULL. They are put together as
 
 | declared | in the files | together |
 |---|---|---|
