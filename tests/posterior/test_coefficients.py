@@ -141,7 +141,7 @@ def test_a_recommended_precision_is_no_belief_about_coefficients() -> None:
     j, h = 400.0, 0.3 * 400 + 20
     noise = 1 / h + 0.3**2 * j / h**2
     s = 0.3 * j / h
-    posterior = 1 / (s**2 / noise + 1 / 4)  # R = 1: precision R²/4
+    posterior = 1 / (s**2 / noise + 1 / 1600)  # R = 1: precision R²/1600
     assert one.sd(information=[[j]])[0] == pytest.approx(np.sqrt(posterior), rel=1e-9)
     assert one.interval(information=[[j]]).mean() == pytest.approx(posterior * s / noise * 0.5, rel=1e-9)
 

@@ -1,15 +1,11 @@
 """Released coefficients of a linear predictor: predictions, and bands where the information is known.
 
-A draw is not the posterior: it spreads by the temperature as well as by what the data leave open. Near the optimum the
-losses are quadratic, with information J (of all rows) and gradient of variance J under a true model; then a stationary
-draw given the true coefficients θ is
-
-    w ~ N(H⁻¹ β J θ,  H⁻¹ + β² H⁻¹ J H⁻¹),      H = β J + λ I
-
-With a normal prior of θ that gives a normal posterior, and bands that cover. That prior is the declared one; where the
-precision λ was only recommended, to make draws good at their temperature, it is no belief about θ and would pull the
-bands to 0: then a wide one stands in for it, of precision R²/4, under which margins deviate by 2 at most. J must be
-public or paid for: it is a function of the rows.
+A draw is not the posterior: it spreads by the temperature as well as by what the data leave open. Given the true
+coefficients θ, a stationary draw has a limit law (`posterior.limit_law`): normal around what tempering and prior leave
+of θ. With a normal prior of θ that gives a normal posterior, and bands that cover. That prior is the declared one;
+where the precision λ was only recommended, to make draws good at their temperature, it is no belief about θ and would
+pull the bands to 0: then one stands in for it that believes next to nothing, of precision R²/1600, under which margins
+deviate by 40. The information of the rows must be public or paid for: it is a function of them.
 """
 
 from collections.abc import Mapping
@@ -22,12 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import QueryError
 from discreet.losses import Loss
 from discreet.posterior.export import to_datatree
+from discreet.posterior.limit_law import Information, Margins, information_of, straight_law
 from discreet.posterior.new_rows import new_rows
 from discreet.posterior.summary import Summary, as_text, describe
 
 __all__ = ["CoefficientDraws"]
 
 Array = NDArray[np.float64]
+
+WIDE = 40.0  # deviation of margins under the prior that stands in for none
 
 
 @dataclass(frozen=True)
@@ -106,8 +105,8 @@ class CoefficientDraws:
         levels = self.query.schema.column(target.column).levels  # type: ignore[union-attr]
         return np.asarray(np.asarray(levels)[upper.astype(int)])
 
-    def information(self, records: Any, n: int | None = None) -> Array:
-        """J of n rows like these, at the released coefficients: `records` must be public, or what is paid for.
+    def information(self, records: Any, n: int | None = None) -> Information:
+        """J of n rows like these, at the most probable coefficients: `records` must be public, or what is paid for.
 
         Without n, that of the private table's public size. The logistic and the Poisson loss are likelihoods.
         """
@@ -117,9 +116,9 @@ class CoefficientDraws:
         if len(z) == 0 or not (n is None or (isinstance(n, int) and n > 0)):
             raise QueryError(f"CoefficientDraws.information must have records and a number of rows from 1, got {n!r}")
         total = self.query.largest_total if n is None else n
-        margins = z @ self._unshrunk(z, total)
-        weights = np.exp(margins) if self.query.kind == "poisson" else 0.25 / np.cosh(0.5 * margins) ** 2
-        return np.asarray((z * weights[:, None]).T @ z * (total / len(z)))
+        return information_of(
+            self._margins, z, total, self.mean(), self.draws, self.beta, self.precision, self._believed
+        )
 
     def interval(self, level: float = 0.9, *, information: ArrayLike | None = None) -> Array:
         """Bands (coefficients, 2) that hold each coefficient with probability `level`, given the public information."""
@@ -153,35 +152,30 @@ class CoefficientDraws:
                 f"CoefficientDraws.interval must have {need}: the spread of a draw is not the uncertainty of the "
                 "coefficients, and their information must be public or paid for (see CoefficientDraws.information)"
             )
-        j = np.asarray(information, dtype=float)
+        j = information if isinstance(information, Information) else np.asarray(information, dtype=float)
         size = len(self.names)
         if j.shape != (size, size) or not np.all(np.isfinite(j)):
             raise QueryError(f"CoefficientDraws information must be a matrix {size} x {size}, got shape {j.shape}")
-        hessian_inverse = np.linalg.inv(self.beta * j + self.precision * np.eye(size))
-        towards = self.beta * hessian_inverse @ j
-        # the draws share the data: their average has the data's spread whole and the temperature's divided
-        spread = hessian_inverse / self.draws + self.beta**2 * hessian_inverse @ j @ hessian_inverse
+        towards, spread, centre, expected = straight_law(j, self.draws, self.beta, self.precision)
         weight = np.linalg.solve(spread, towards)
         covariance = np.linalg.inv(towards.T @ weight + self._believed * np.eye(size))
-        return np.asarray(covariance @ weight.T @ self.mean()), np.asarray(covariance)
+        return np.asarray(covariance @ weight.T @ (self.mean() - expected + towards @ centre)), np.asarray(covariance)
 
     @property
     def _believed(self) -> float:
-        """The precision of the prior of the coefficients: as declared, else wide."""
-        return self.query.features.reach**2 / 4.0 if self.query.precision is None else self.query.precision
+        """The precision of the prior of the coefficients: as declared, else one that hardly pulls."""
+        return self.query.features.reach**2 / WIDE**2 if self.query.precision is None else self.query.precision
 
-    def _unshrunk(self, z: Array, total: int) -> Array:
-        """The draws' average without the prior's pull, roughly: where J is taken. One step of its own fixed point."""
-        w = self.mean()
-        for _ in range(3):
-            weights = 0.25 / np.cosh(0.5 * (z @ w)) ** 2 if self.query.kind == "logistic" else np.exp(z @ w)
-            j = (z * weights[:, None]).T @ z * (total / len(z))
-            pulled = np.linalg.solve(
-                self.beta * j + self.precision * np.eye(len(w)), self.beta * j + 1e-9 * np.eye(len(w))
-            )
-            limit = np.linalg.lstsq(pulled, self.mean(), rcond=1e-3)[0]
-            w = np.clip(limit, -10.0, 10.0)
-        return np.asarray(w)
+    @property
+    def _margins(self) -> Margins:
+        """The mean of the target at a margin: a probability, or a count within the ball."""
+        from scipy.special import expit
+
+        if self.query.kind == "logistic":
+            return Margins(expit, lambda t: 0.25 / np.cosh(np.clip(0.5 * t, -300.0, 300.0)) ** 2)
+        farthest = self.query.ball * self.query.features.reach
+        rate = lambda t: np.exp(np.clip(t, -farthest, farthest))  # noqa: E731
+        return Margins(rate, rate)
 
 
 def _level(level: float) -> float:
