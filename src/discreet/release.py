@@ -150,17 +150,21 @@ class Release:
             model = replace(model, prior=prior)  # type: ignore[type-var]  # models are dataclasses
             query = model.query(query.schema)
             assert isinstance(query, Statistics)
+        laws = mechanism.laws(query)  # once: their calibration is a search
+
+        def one(value: Mapping[str, Any]) -> Posterior:
+            """Of the table, or of one group of it."""
+            return model.plug_in(query, value) if kind == "plug-in" else model.posterior(query, value, laws, progress)
+
         if query.by is None:
-            return self._one(model, query, self.value, kind, progress)
+            return one(self.value)
         values = {level: {name: array[g] for name, array in self.value.items()} for g, level in enumerate(query.groups)}
         if pooling is None:
-            parts = {level: self._one(model, query, value, kind, progress) for level, value in values.items()}
-            return GroupedPosterior(query.by, parts)
+            return GroupedPosterior(query.by, {level: one(value) for level, value in values.items()})
         if not isinstance(model, Poolable):
             raise QueryError(
                 f"Release.posterior pooling must have a model of one parameter, got {type(model).__name__}"
             )
-        laws = mechanism.laws(query)
         likelihoods = {level: model.likelihood(query, value, laws) for level, value in values.items()}
         return pooled_posterior(query.by, likelihoods, model.population(query.schema))
 
@@ -188,21 +192,6 @@ class Release:
         """How the model draws a record given its parameters, if it says so."""
         model = self.model
         return model.record_law(query.schema) if isinstance(model, PredictsRecords) else None
-
-    def _one(
-        self,
-        model: Model,
-        query: Statistics,
-        value: Mapping[str, Any],
-        kind: str,
-        progress: Callable[[int], None] | None,
-    ) -> Posterior:
-        """The posterior of the table, or of one group of it."""
-        if kind == "plug-in":
-            return model.plug_in(query, value)
-        mechanism = self.mechanism
-        assert isinstance(mechanism, NoisyStatistics)
-        return model.posterior(query, value, mechanism.laws(query), progress)
 
     def to_json(self) -> dict[str, Any]:
         """The whole release as plain data; a simulated one has no such form, so that it cannot pass for a paid one."""

@@ -62,13 +62,13 @@ def straight_law(information: Array, draws: int, beta: float, precision: float) 
 
 
 def information_of(
-    margins: Margins, z: Array, rows: int, drawn: Array, draws: int, beta: float, precision: float, believed: float
+    margins: Margins, z: Array, total: int, drawn: Array, draws: int, beta: float, precision: float, believed: float
 ) -> Information:
-    """The information of `rows` rows like z, at the most probable coefficients given the average of the draws.
+    """The information of `total` records like z, at the most probable coefficients given the average of the draws.
 
     `precision` is that of the prior the draws were made with, `believed` that of the coefficients' own.
     """
-    weight, eye = rows / len(z), np.eye(len(drawn))
+    weight, eye = total / len(z), np.eye(len(drawn))
 
     def at(v: Array) -> Array:
         return np.asarray((z * (weight * margins.slope(z @ v))[:, np.newaxis]).T @ z)
