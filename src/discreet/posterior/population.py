@@ -25,10 +25,10 @@ Array = NDArray[np.float64]
 
 SCAN = 17  # nodes of one look in either direction while the mass is searched
 FINAL = 33
-MOST = 257
+MOST = 513
 LARGEST_SPREAD = 6.0  # half-normal scales: beyond lies 2e-9 of the prior
 NEGLIGIBLE = 1e-14
-CONSISTENT = 1e-4
+CONSISTENT = 0.01  # of a probability: corners of the noise and flat tails are summed less well than smooth peaks
 
 
 @dataclass(frozen=True)
