@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -12,6 +12,16 @@ from discreet.ledger import Ledger
 from discreet.mechanisms import NoisyStatistics
 
 SENTENCE = "error: interrupted: the request stays charged, and the same request again resumes it and costs nothing\n"
+
+
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    """Signals as a terminal leaves them: tests that run in the background would inherit some that are ignored."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def stopped(number: int) -> Callable[..., None]:
