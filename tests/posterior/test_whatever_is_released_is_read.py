@@ -243,6 +243,15 @@ def test_planted_shares_above_one_are_caught(monkeypatch: pytest.MonkeyPatch) ->
         read(regression(0, 1.0))
 
 
+def test_plug_in_moments_of_mostly_noise_are_possible() -> None:
+    """Counts that are clipped after the moments were repaired can make them impossible again."""
+    schema, rng = dc.Schema(COLUMNS, n=40), np.random.default_rng(2)
+    model, mechanism = dc.LinearRegression("pressure", ("age", "ward"), by="month"), dc.NoisyStatistics(epsilon=0.3)
+    dataset = Dataset("t", schema, tables(rng, 40, schema))
+    for release in dc.simulate(model, dataset, mechanism, runs=8, seed=3):
+        assert finite(release.posterior("plug-in").mean())
+
+
 COUNTS = ([[178, 134], [0, 16], [1, 238], [15, 2]], [[181, 4], [2, 11], [105, 101], [-12, 178]])
 
 
