@@ -5,6 +5,7 @@ answer its reader; where it says that a certificate moved within one version, `a
 """
 
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -19,7 +20,7 @@ import pytest
 import discreet as dc
 from discreet.accounting import version
 from discreet.accounting.filters import Filter
-from discreet.guarantee import Guarantee, Leaf, Repeated, from_json
+from discreet.guarantee import AllOf, Guarantee, Leaf, Repeated, Within, comparison, from_json
 from discreet.guarantee.comparison import Reading, above, read_today, same
 from discreet.ledger import ledger as ledger_module
 from discreet.ledger import verification
@@ -222,6 +223,41 @@ def test_a_forged_age_never_shows_less_than_todays_guarantee() -> None:
     for bad in (-1, 10**6, True, 1.0, "1", None):
         with pytest.raises(dc.ReleaseError, match=r"Release.accounting must be a whole number"):
             Release.from_json({**body, "accounting": bad})
+
+
+def said_too_little(today: Guarantee) -> list[Guarantee]:
+    """Guarantees at single points, each below today's curve somewhere between or beside the points of a grid."""
+    found: list[Guarantee] = []
+    for delta in (2e-12, 3e-8, 5e-7, 1e-3, 0.05, 0.7):
+        for at in (3e-8, 1e-6, 1e-2, 0.1, 0.5):
+            if at > delta and today.epsilon(at) < math.inf:
+                point = dc.ApproxDP(max(today.epsilon(at), 1e-9), delta, today.basis)
+                found += [point, Within(dc.PureDP(point.level, today.basis), delta / 3), AllOf((today, point))]
+    return found
+
+
+def check_nothing_less_is_shown(today: Guarantee) -> None:
+    curve = {delta: today.epsilon(delta) for delta in (10 ** (-exponent / 3) for exponent in range(1, 46))}
+    for stored in said_too_little(today):
+        reading = read_today(stored, today, older=True)
+        assert reading is not None
+        for delta, epsilon in curve.items() if reading.shown is not today else ():
+            assert reading.shown.epsilon(delta) >= epsilon * (1 - 1e-6), (stored, delta)
+
+
+LAWS = [dc.PureDP(0.5), dc.GaussianDP(0.7), dc.ZCDP(0.05), Within(dc.PureDP(1.5), 1e-10), dc.ApproxDP(1.0, 1e-6)]
+
+
+@pytest.mark.parametrize("today", LAWS, ids=repr)
+def test_no_point_between_those_of_the_grid_shows_less(today: Guarantee) -> None:
+    check_nothing_less_is_shown(today)
+
+
+@pytest.mark.parametrize("today", LAWS[:3], ids=repr)
+def test_on_the_grid_alone_a_single_point_shows_less(today: Guarantee, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "_covers", lambda *_: True)
+    with pytest.raises(AssertionError):
+        check_nothing_less_is_shown(today)
 
 
 def test_a_request_that_stopped_resumes_under_a_newer_accounting(

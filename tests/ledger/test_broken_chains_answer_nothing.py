@@ -1,5 +1,6 @@
 """Rows deleted, cut, changed or rebuilt, any of them: no ledger opens, and no request gets a second answer."""
 
+import json
 import random
 import shutil
 import sqlite3
@@ -16,11 +17,14 @@ from discreet.errors import LedgerError
 from discreet.guarantee import Budget, PureDP
 from discreet.ledger import Ledger
 from discreet.ledger.chain import Event
+from discreet.ledger.entry import entry_id, request_key
 from discreet.ledger.index import DIGEST, Index
 from discreet.ledger.sqlite import SCHEMA
 from discreet.ledger.verified import VerifiedStore
 
 REQUESTS, SETTLED = 5, 4
+EVENTS = "SELECT seq, kind, entry, body, previous, hash FROM events"
+FORGED = {"request": "forged"}
 COLUMNS = ("kind", "entry", "request", "body", "previous", "hash")
 Tamper = Callable[[sqlite3.Connection], None]
 
@@ -197,3 +201,53 @@ def test_a_deleted_settlement_gives_no_second_answer(tmp_path: Path, which: str)
         with pytest.raises(LedgerError, match="must"):
             answers.append(dc.release(model, data, mechanism, Ledger.open(path)).value["ones"].tolist())
     assert len(answers) == 1
+
+
+def continuing(spend: str, after: str, epsilon: float, **said: Any) -> Tamper:
+    """A forger who goes on: one more reservation with a right hash, which the head file is merely behind."""
+
+    def tamper(connection: sqlite3.Connection) -> None:
+        last = Event(*connection.execute(f"{EVENTS} ORDER BY seq DESC LIMIT 1").fetchone())
+        content = {"guarantee": PureDP(epsilon).to_json(), "recipe": FORGED, "spend": spend, "spent_after": after}
+        request = request_key(FORGED)
+        body = json.dumps({**said, **content, "request": request}, sort_keys=True, separators=(",", ":"))
+        made = Event.after(last, "reserve", entry_id(request, last.seq + 1), body.replace("accounting2", "accounting"))
+        row = (made.seq, made.kind, made.entry, request, made.body, made.previous, made.hash)
+        connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    return tamper
+
+
+CONTINUED = {  # five were spent of ten
+    "a total that goes back": continuing("1", "0", 1.0, accounting=1),
+    "a total that forgets": continuing("1", "5.999999999999999999", 1.0, accounting=1),
+    "an amount that is none": continuing("-1", "4", 1.0, accounting=1),
+    "less than its price": continuing("0.000000000001", "5.000000000001", 6.0, accounting=1),
+    "a smaller guarantee": continuing("0.5", "5.5", 0.5, accounting=1),
+    "an older accounting": continuing("0.000000000001", "5.000000000001", 6.0, accounting=0),
+    "no accounting": continuing("0.000000000001", "5.000000000001", 6.0),
+    "two accountings": continuing("0.000000000001", "5.000000000001", 6.0, accounting=1, accounting2=0),
+}
+
+
+def check_nothing_is_won(path: Path, tamper: Tamper) -> None:
+    """What is not paid for is not resumed, and no more is left than before."""
+    tampered(path, tamper)
+    with pytest.raises(dc.DiscreetError):
+        Ledger.open(path).reserve(PureDP(6.0), FORGED)
+    with pytest.raises(dc.DiscreetError):
+        Ledger.open(path).reserve(PureDP(5.5), {"request": "more than is left"})
+
+
+@pytest.mark.parametrize("what", CONTINUED)
+def test_a_forged_continuation_wins_nothing(path: Path, what: str) -> None:
+    check_nothing_is_won(path, CONTINUED[what])
+
+
+@pytest.mark.parametrize("what", ["a total that goes back", "less than its price", "an older accounting"])
+def test_with_hashes_alone_a_forged_continuation_wins(path: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Index, "_paid", lambda _, __, body: body.rpartition('"request":"')[2][:64])
+    monkeypatch.setattr(Index, "_priced", lambda *_: None)
+    monkeypatch.setattr("discreet.ledger.ledger.LEAST", 0)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        check_nothing_is_won(path, CONTINUED[what])

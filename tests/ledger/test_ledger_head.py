@@ -133,13 +133,17 @@ def test_a_ledger_from_before_there_were_heads_gets_one_at_its_first_opening(led
         Ledger.open(path)
 
 
-@pytest.mark.parametrize("what", ["empty", "text", "list", "number", "fifo", "folder", "long", "deep"])
+@pytest.mark.parametrize("what", ["empty", "text", "list", "number", "fifo", "folder", "long", "deep", "infinite"])
 def test_a_head_that_is_none_is_refused(ledger: Ledger, path: Path, what: str) -> None:
     file = HeadFile(path).path
     sound = file.read_text()
     file.unlink()
     texts = {"empty": "", "text": "{", "list": "[]", "number": sound.replace('"seq": 1', '"seq": "1"')}
-    texts |= {"long": sound + " " * (1 << 20), "deep": "[" * 100_000}
+    texts |= {
+        "long": sound + " " * (1 << 20),
+        "deep": "[" * 100_000,
+        "infinite": sound.replace("}", ', "accepted": [[1e999, ""]]}'),
+    }
     if what == "fifo":
         os.mkfifo(file)
     elif what == "folder":

@@ -118,9 +118,8 @@ def test_a_rebuilt_chain_must_have_readable_amounts(used: Ledger, path: Path, am
             content["spent_after"] = amount
 
     rebuild(path, odd)
-    forged = Ledger.open(path)
-    for use in (forged.verify, forged.spent, lambda: forged.reserve(PureDP(0.1), {})):
-        with pytest.raises(LedgerError, match="event 4 must be a reservation"):
+    for use in (used.verify, used.spent, lambda: used.reserve(PureDP(0.1), {}), lambda: Ledger.open(path)):
+        with pytest.raises(LedgerError, match=r"Ledger must be the file that was opened|event 4 must have the sum"):
             use()
 
 

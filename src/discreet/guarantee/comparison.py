@@ -7,9 +7,13 @@ a larger epsilon at a delta, or a larger Rényi divergence at an order, by more 
 | priced by | and today's is | what is shown |
 |---|---|---|
 | any version | the same | today's |
-| an older version | not above | the stored one: what was promised still holds |
+| an older version | not above | the stored one: what was promised still holds; today's where they cannot be compared |
 | an older version | above | today's, and beside it what was paid |
 | this version | another | nothing: the file was altered, or the guarantee is another request's |
+
+A stored guarantee that is infinite where today's is not says nothing there, and may say too little elsewhere: one pair
+of epsilon and delta fits between the points of any grid. It cannot be compared, and neither can a list of certificates
+that holds one; the parts of such lists are compared one by one.
 
 A request is answered by the same law whatever version prices it, so an older price is never a reason to withhold the
 answer it paid for.
@@ -19,9 +23,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 from discreet.guarantee.basis import Guarantee
+from discreet.guarantee.certificates import AllOf
 
 __all__ = ["TOLERANCE", "Reading", "above", "read_today", "same"]
 
@@ -44,7 +50,9 @@ def read_today(stored: Guarantee, today: Guarantee, *, older: bool) -> Reading |
         return Reading(today)
     if not older or (stored.relation, stored.unit) != (today.relation, today.unit):
         return None
-    return Reading(today, stored) if above(today, stored) else Reading(stored)
+    if above(today, stored):
+        return Reading(today, stored)
+    return Reading(stored if _covers(stored, today) else today)
 
 
 def same(one: Guarantee, other: Guarantee) -> bool:
@@ -52,12 +60,25 @@ def same(one: Guarantee, other: Guarantee) -> bool:
     return _alike(one, other)
 
 
-@lru_cache(maxsize=64)  # a pure function of public facts; the curve of a composition takes its time
 def above(today: Guarantee, stored: Guarantee) -> bool:
     """Whether today's curve is above the stored one somewhere on the grid."""
+    return not all(now <= then * (1 + TOLERANCE) for now, then in _points(today, stored))
+
+
+@lru_cache(maxsize=64)  # a pure function of public facts; the curve of a composition takes its time
+def _points(today: Guarantee, stored: Guarantee) -> tuple[tuple[float, float], ...]:
+    """Both curves on the grid."""
     points = [(today.epsilon(delta), stored.epsilon(delta)) for delta in DELTAS]
-    points += [(today.renyi(order), stored.renyi(order)) for order in ORDERS]
-    return not all(now <= then * (1 + TOLERANCE) for now, then in points)
+    return tuple(points + [(today.renyi(order), stored.renyi(order)) for order in ORDERS])
+
+
+def _covers(stored: Guarantee, today: Guarantee) -> bool:
+    """Whether all that is stored can be compared, and today's is nowhere above it."""
+    if isinstance(stored, AllOf):
+        others = today.parts if isinstance(today, AllOf) else ()
+        return all(map(_covers, stored.parts, others if len(others) == len(stored.parts) else repeat(today)))
+    finite = all(math.isfinite(then) or now == then for now, then in _points(today, stored))
+    return finite and not above(today, stored)
 
 
 def _alike(one: Any, other: Any) -> bool:

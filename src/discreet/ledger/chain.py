@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal
 
+from discreet import files
 from discreet.errors import LedgerError
 
 __all__ = ["ORIGIN", "Event", "Kind", "canonical", "digest"]
@@ -67,7 +68,7 @@ class Event:
     def content(self) -> dict[str, Any]:
         """The body as plain data."""
         try:
-            content = json.loads(self.body)
+            content = files.parse_json(self.body)
         except (TypeError, ValueError, RecursionError):
             content = None
         if not isinstance(content, dict):

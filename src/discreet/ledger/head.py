@@ -56,7 +56,7 @@ class HeadFile:
                 raise ValueError("other types")
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             raise LedgerError(UNREADABLE.format(self.path)) from None
         return head
 

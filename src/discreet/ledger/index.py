@@ -4,23 +4,34 @@ It is built by replaying the whole chain when a ledger is opened, and extended b
 verified once. The ledger looks things up here and not in the table: a row that was deleted, changed or moved behind an
 open ledger is refused when it is needed, and its absence is never taken for an answer that has not left yet.
 
-Only hashes are recomputed, and no release is parsed; `Ledger.verify` checks what the events say.
+Whoever can write the file can continue the chain with events of their own: the head is not behind them. So a running
+total is the sum of what was spent, and no event has an older accounting than one before it. Nothing else is parsed;
+`Ledger.verify` checks all that the events say.
 """
 
+import re
 from collections.abc import Callable, Iterable
+from decimal import Context, Decimal, Inexact, InvalidOperation
 from hashlib import sha256
 from threading import Lock
 
 from discreet.errors import LedgerError
 from discreet.ledger.chain import ORIGIN, Event
 
-__all__ = ["Index", "Row"]
+__all__ = ["EXACT", "Index", "Row"]
 
 Row = tuple[int, str, str, str | None, str, str, str]  # seq, kind, entry, request, body, previous, hash
 
+# Sums are exact or they are an error, whatever decimal context the caller's thread has.
+EXACT = Context(prec=200, traps=[Inexact, InvalidOperation])
+
 DIGEST = 32
-VERSIONED = '{"accounting":'  # how the bodies begin that versions with a head file write: keys are sorted
-REQUEST = '"request":"'  # its last occurrence in the body of a reservation: only amounts come after it
+# Keys are sorted, so bodies begin with the accounting, if they were written by a version with a head file, ...
+VERSIONED = re.compile(r'\{"accounting":([0-9]{1,9}),')
+# ... and the body of a reservation ends with its request and the amounts that `entry.read_amount` reads.
+AMOUNT = r"([0-9]{1,110}(?:\.[0-9]{1,18})?)"
+PAID = re.compile(rf'"request":"([0-9a-f]{{64}})","spend":"{AMOUNT}","spent_after":"{AMOUNT}"\}}\Z')
+LONGEST_PAID = 400
 
 
 class Index:
@@ -33,6 +44,8 @@ class Index:
         self.reserves: dict[str, int] = {}
         self.settles: dict[str, int] = {}
         self.last_reserve: int | None = None
+        self.spent = Decimal(0)
+        self.accounting = 0  # of the last event that names one
         self.keeps_heads = False  # whether some event was written by a version that keeps a head file
 
     @property
@@ -70,15 +83,33 @@ class Index:
                 raise LedgerError(f"Ledger event {seq} must settle a reserved entry, once: the ledger was altered")
             self.settles[entry] = seq
         elif kind == "reserve":
-            named = body.rpartition(REQUEST)[2][:64]
+            named = self._paid(seq, body)
             if named != request or named in self.requests or entry in self.reserves:
                 raise LedgerError(f"Ledger event {seq} must reserve its own request, once: the ledger was altered")
             self.requests[named] = self.reserves[entry] = self.last_reserve = seq
         if (kind == "create") != (seq == 1) or (request is None) != (kind != "reserve"):
             raise LedgerError(f"Ledger event {seq} must be create at the start only: the ledger was altered")
-        self.keeps_heads = self.keeps_heads or body.startswith(VERSIONED)
+        if kind != "settle":
+            self._priced(seq, body)
         self._hashes += made.digest()
         return stored
+
+    def _paid(self, seq: int, body: str) -> str:
+        """The request that a reservation names, once what it spent is in the running total."""
+        found = PAID.search(body[-LONGEST_PAID:])
+        if found is None or EXACT.add(self.spent, Decimal(found[2])) != Decimal(found[3]):
+            duty = "have the sum of all spends as its running total"
+            raise LedgerError(f"Ledger event {seq} must {duty}: the ledger was altered")
+        self.spent = Decimal(found[3])
+        return found[1]
+
+    def _priced(self, seq: int, body: str) -> None:
+        """Note the accounting of an event; what names none is older than versions."""
+        found = VERSIONED.match(body)
+        named = int(found[1]) if found else 0
+        if named < self.accounting:
+            raise LedgerError(f"Ledger event {seq} must have no older accounting than before: the ledger was altered")
+        self.accounting, self.keeps_heads = named, self.keeps_heads or found is not None
 
     def check(self, seq: int, event: Event | None) -> Event:
         """The event read as number `seq`, if it is the one that was verified."""

@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 from collections.abc import Mapping
-from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperation, localcontext
+from decimal import Decimal, DecimalException, localcontext
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,14 +23,12 @@ from discreet.guarantee import Budget, Guarantee
 from discreet.guarantee.comparison import same
 from discreet.ledger.chain import Event
 from discreet.ledger.entry import Entry, accounting_of, entry_id, read_amount, read_entry, request_key, reserve_content
+from discreet.ledger.index import EXACT
 from discreet.ledger.sqlite import FORMAT, SqliteStore
 from discreet.ledger.verification import LEAST, replay
 from discreet.ledger.verified import VerifiedEvents, VerifiedStore
 
 __all__ = ["Ledger"]
-
-# Sums are exact or they are an error, whatever decimal context the caller's thread has.
-EXACT = Context(prec=200, traps=[Inexact, InvalidOperation])
 
 
 class Ledger:
@@ -104,19 +102,20 @@ class Ledger:
     def reserve(self, guarantee: Guarantee, recipe: Mapping[str, Any]) -> Entry:
         """Spend the guarantee durably, or refuse and write nothing. A known recipe returns its entry and is free.
 
-        What is known is found by its recipe alone: no price is asked of it, and a stored release is never refused.
+        What is known is found by its recipe alone: a stored release is never refused, and asks for no price.
         """
         request = request_key(recipe)
         with self._store.read() as events:
-            known = events.requested(request)
+            found = events.requested(request)
+            known = None if found is None else _entry(events, found)
         with localcontext(EXACT):
-            spend = (
-                Decimal(0) if known is not None else self.price(guarantee)
-            )  # slow ones are not priced under the lock
+            asked = guarantee if known is None else known.guarantee
+            free = known is not None and (known.release is not None or known.accounting < version.ACCOUNTING)
+            spend = Decimal(0) if free else self.price(asked)  # slow ones are not priced under the lock
             with self._store.write() as events:
-                known = events.requested(request)
-                if known is not None:
-                    return _resume(_entry(events, known), request, guarantee)
+                found = events.requested(request)
+                if found is not None:
+                    return _resume(_entry(events, found), request, guarantee, spend)
                 _check_neighbours(events, guarantee)
                 spent = _spent(events)
                 if spent + spend > self.limit:
@@ -230,8 +229,8 @@ def _check_neighbours(events: VerifiedEvents, guarantee: Guarantee) -> None:
         )
 
 
-def _resume(entry: Entry, request: str, guarantee: Guarantee) -> Entry:
-    """A known request; while nothing has left, only the guarantee that was paid for may be resumed.
+def _resume(entry: Entry, request: str, guarantee: Guarantee, price: Decimal) -> Entry:
+    """A known request; while nothing has left, only the guarantee that was paid for, at its price, may be resumed.
 
     An older accounting may have priced it otherwise: the law of the answer is that of the recipe, and what was charged
     stays charged.
@@ -246,4 +245,6 @@ def _resume(entry: Entry, request: str, guarantee: Guarantee) -> Entry:
         raise GuaranteeError(
             f"Ledger.reserve guarantee must be the one reserved for this recipe, {held!r}, got {guarantee!r}"
         )
+    if entry.spend < price * LEAST:
+        raise LedgerError(f"Ledger entry {entry.id} must have spent its price: the ledger was altered")
     return entry
