@@ -20,6 +20,7 @@ from discreet.errors import SchemaError
 from discreet.schema import Person, Schema
 from discreet.sources.cells import Cell
 from discreet.sources.columns import columns_read, require_columns
+from discreet.sources.identifiers import Owner
 from discreet.sources.relation import RAW, cells_of, handed_over
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def csv_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[CsvFiles], 
     columns = columns_read(schema)
     require_columns(columns, header)
     cells = {name: Cell(f"c{i}", "text") for i, name in enumerate(columns)}
-    owners = [Cell(cells[schema.unit.column].column, "field")] if isinstance(schema.unit, Person) else []
+    owners = [Owner(cells[schema.unit.column].column, "field")] if isinstance(schema.unit, Person) else []
     positions = tuple(header.index(name) for name in columns)
     return (CsvFiles(paths, positions, handed_over(schema, cells, owners)),), cells_of(schema, cells)
 

@@ -4,7 +4,7 @@ A pandas column changes its type with its content: one missing cell turns intege
 objects, one text turns numbers into objects, one complex number makes all complex. The other rows must not change their
 meaning with it, so
 
-* integers are read as floats, and whole floats print as integers; identifiers are kept as they are (`owners`);
+* integers are read as floats, and whole floats print as integers; identifiers are told apart exactly (`owners`);
 * complex numbers are read as the floats they are, as missing where they are none;
 * a column of objects is read cell by cell (`objects`), in pandas and in polars.
 """
@@ -18,8 +18,10 @@ from discreet.schema import Bounded, Count, Person, Schema
 from discreet.sources.arrow import ArrowRows, scannable, storage_of
 from discreet.sources.cells import Cell
 from discreet.sources.columns import columns_read, require_columns, wrong_type
+from discreet.sources.identifiers import Owner
 from discreet.sources.objects import object_texts
-from discreet.sources.owners import pandas_owners, polars_owners
+from discreet.sources.owners import is_typed, pandas_owners, pandas_typed, polars_owners
+from discreet.sources.parts import slot_of
 from discreet.sources.relation import handed_over
 
 __all__ = ["frame_rows", "is_frame"]
@@ -41,17 +43,22 @@ def frame_rows(rows: Any, schema: Schema) -> tuple[tuple[ArrowRows], dict[str, C
     cells = {name: Cell(f"c{i}", storage_of(columns[name].type)) for i, name in enumerate(schema.columns)}
     table, owners = {cells[name].column: columns[name] for name in schema.columns}, []
     if isinstance(schema.unit, Person):
-        table["owner"] = _owners(rows, schema.unit.column, columns[schema.unit.column])
-        owners = [Cell("owner", storage_of(table["owner"].type))]
+        table["owner"], owner = _owners(rows, schema.unit.column, columns[schema.unit.column])
+        owners = [owner]
     return (ArrowRows(pa.table(table), handed_over(schema, cells, owners)),), cells
 
 
-def _owners(rows: Any, name: str, read: Any) -> Any:
-    """The column of identifiers, which was `read` as a column of cells."""
+def _owners(rows: Any, name: str, read: Any) -> tuple[Any, Owner]:
+    """The column of identifiers, which was `read` as a column of cells, and how it is held."""
     package = _package(rows)
     if package == "pandas":
-        return pandas_owners(rows[name], read)
-    return polars_owners(rows.get_column(name), read) if package == "polars" else read
+        column = pandas_owners(rows[name], read)
+        return column, Owner("owner", storage_of(column.type), pandas_typed(rows[name].dtype))
+    if package == "polars":
+        column = polars_owners(rows.get_column(name), read)
+        return column, Owner("owner", storage_of(column.type))
+    slot = slot_of(rows.schema.field(name).type)  # long decimals are texts here, but not names
+    return read, Owner("owner", "text" if slot is None else slot.storage, is_typed(rows.schema, name))
 
 
 def _package(source: object) -> str | None:

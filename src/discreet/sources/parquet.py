@@ -6,7 +6,7 @@ than DuckDB's memory, which holds a few thousand of them at once.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import escape
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from discreet.sources.arrow import scannable, scannable_type, storage_of
 from discreet.sources.cells import Cell
 from discreet.sources.columns import columns_read, require_columns
 from discreet.sources.duckdb import Origin
+from discreet.sources.identifiers import Owner
+from discreet.sources.owners import is_typed
 from discreet.sources.parts import Slot, alike, place, slot_of, slots_of, storage_together, together
 from discreet.sources.relation import RAW, handed_over
 
@@ -102,9 +104,11 @@ class RepairedParquet:
 def parquet_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[Origin, ...], dict[str, Cell]]:
     """The files, one of which at least must hold every declared column, and how they hold it together."""
     import pyarrow as pa
+    from pyarrow.parquet import read_schema
 
     columns = columns_read(schema)
-    files = [_types(path, columns) for path in paths]
+    schemas = [read_schema(path) for path in paths]
+    files = [_types(held, columns) for held in schemas]
     require_columns(columns, list(dict.fromkeys(name for types in files for name in types)))
     kinds = {name: [types.get(name, pa.null()) for types in files] for name in columns}  # no column, no value
     slots = {name: slots_of(name, kinds[name]) for name in columns}
@@ -113,22 +117,22 @@ def parquet_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[Origin,
         name: Cell(f"c{i}", storage_together(column, slots[name]))
         for i, (name, column) in enumerate(schema.columns.items())
     }
-    owners = (
-        [Cell(place(columns.index(owner), k), slot.storage) for k, slot in enumerate(slots[owner])] if owner else []
-    )
+    owners: list[Owner] = []
+    if owner is not None:
+        at = columns.index(owner)
+        typed = all(is_typed(held, owner) for held in schemas if owner in held.names)  # one rule for all files
+        owners = [Owner(place(at, k), slot.storage, typed) for k, slot in enumerate(slots[owner])]
     repaired = RepairedParquet(paths, slots, together(schema, slots, owner, PARTS), handed_over(schema, cells, owners))
     if not all(alike(kinds[name]) for name in columns):
         return (repaired,), cells
     held = {name: Cell(name, slots[name][0].storage) for name in columns}
-    view = handed_over(schema, held, [held[owner]] if owner else [], by_text=True)
+    found = [replace(who, column=owner) for who in owners[:1] if owner is not None]  # alike: one slot stands for all
+    view = handed_over(schema, held, found, by_text=True)
     return (ParquetFiles(paths, columns, view), repaired), cells
 
 
-def _types(path: str, columns: Sequence[str]) -> "dict[str, pa.DataType]":
+def _types(schema: "pa.Schema", columns: Sequence[str]) -> "dict[str, pa.DataType]":
     """The types of the columns that one file has."""
-    from pyarrow.parquet import read_schema
-
-    schema = read_schema(path)
     # DuckDB renames a column whose name differs from another's only in case
     lower = [name.lower() for name in schema.names]
     present = [name for name in columns if name.lower() in lower]

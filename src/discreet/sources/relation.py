@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from discreet.schema import Categorical, Schema
 from discreet.sources.cells import Cell, longest_text, number_levels
-from discreet.sources.identifiers import identifier
+from discreet.sources.identifiers import Owner, identifier
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -29,7 +29,7 @@ def cells_of(schema: Schema, held: Mapping[str, Cell]) -> dict[str, Cell]:
 
 
 def handed_over(
-    schema: Schema, held: Mapping[str, Cell], owners: Sequence[Cell], *, by_text: bool = False, raw: str = RAW
+    schema: Schema, held: Mapping[str, Cell], owners: Sequence[Owner], *, by_text: bool = False, raw: str = RAW
 ) -> str:
     """The query that hands over the relation `raw`, which holds the columns so and the identifier in one of `owners`.
 
