@@ -8,6 +8,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Context, Decimal
 from functools import cache
@@ -223,6 +224,17 @@ def test_a_forged_age_never_shows_less_than_todays_guarantee() -> None:
     for bad in (-1, 10**6, True, 1.0, "1", None):
         with pytest.raises(dc.ReleaseError, match=r"Release.accounting must be a whole number"):
             Release.from_json({**body, "accounting": bad})
+
+
+def test_numbers_of_a_forged_guarantee_stop_nobody() -> None:
+    """A curve of numbers that no mechanism has may divide by zero: a refusal or today's guarantee, in silence."""
+    about = INDEX["pairs"]["BetaBernoulli by DirectSample"]
+    body = json.loads((GOLDEN / about["file"]).read_text())
+    for scale in (5e-324, 1e-300, 1e300):
+        parameters = {**body["guarantee"]["parameters"], "scale": scale}
+        forged = {**body, "accounting": 0, "guarantee": {**body["guarantee"], "parameters": parameters}}
+        with suppress(dc.DiscreetError):
+            Release.from_json(forged)
 
 
 def said_too_little(today: Guarantee) -> list[Guarantee]:

@@ -228,7 +228,7 @@ class Release:
             reading = read_today(stored, declared, older=priced < version.ACCOUNTING)
         except DiscreetError:
             raise
-        except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
+        except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError):
             raise ReleaseError("Release file must be complete, got missing or misshapen fields") from None
         if reading is None:
             raise ReleaseError(f"Release.guarantee must be what its recipe gives, {declared!r}, got {stored!r}")

@@ -3,11 +3,14 @@
 import os
 import signal
 import threading
+import traceback
 from collections.abc import Callable, Iterator
+from importlib import import_module
 
 import pytest
+from typer.main import get_command
 
-from discreet.cli import interrupts, main
+from discreet.cli import app, interrupts, main, terminal
 from discreet.ledger import Ledger
 from discreet.mechanisms import NoisyStatistics
 
@@ -53,6 +56,40 @@ def test_a_signal_says_what_was_paid_and_the_next_run_resumes(
     assert again.code == 0
     assert "paid by a run that stopped" in again.out
     assert str(Ledger.open("study.ledger").spent()) == "0.5"
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that fails with a private text, and a signal that comes while the words for it are looked for."""
+
+    def failing(_: object) -> None:
+        raise RuntimeError("a private text")
+
+    def interrupted(_: object) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return "nowhere"
+
+    monkeypatch.setattr(import_module("discreet.release"), "load", failing)
+    monkeypatch.setattr(terminal, "_place", interrupted)
+
+
+def test_a_signal_while_an_error_is_told_shows_nothing_of_it(run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing(monkeypatch)
+    ran = run("posterior", "a.release.json")
+    assert (ran.code, ran.out, ran.err) == (130, "", "error: interrupted\n")
+
+
+def test_told_inside_a_handler_an_error_would_leave_with_the_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing(monkeypatch)
+
+    def told_inside() -> None:
+        try:
+            get_command(app).main(["posterior", "a.release.json"], standalone_mode=False)
+        except RuntimeError as problem:
+            terminal.report(problem, as_json=False)
+
+    with interrupts.unwinding(), pytest.raises(KeyboardInterrupt) as caught:
+        told_inside()
+    assert "a private text" in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:

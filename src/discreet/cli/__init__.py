@@ -55,18 +55,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     with streams.guarded(), interrupts.unwinding() as signals:
         try:
-            code = _run(given)
-            sys.stdout.flush()
-        except streams.DeadOutput as dead:
-            code = dead.code
-            if not dead.quiet:
-                sys.stderr.write(f"error: {dead}\n")
+            code = _told(given)
+        except KeyboardInterrupt:  # while the words for another end were looked for; no second one is raised
+            code = terminal.INTERRUPTED
+            sys.stderr.write("error: interrupted\n")
     return 128 + signals[0] if signals and code != 0 else code  # however its end was told
 
 
-def _run(given: list[str]) -> int:
-    command = get_command(app)
+def _told(given: list[str]) -> int:
+    """Run a command and say how it ended, outside of any handler: whatever is raised meanwhile has no context."""
     try:
+        end = _run(given)
+        code = end if isinstance(end, int) else terminal.report(end, as_json="--json" in given)
+        sys.stdout.flush()
+    except streams.DeadOutput as dead:
+        code = dead.code
+        if not dead.quiet:
+            sys.stderr.write(f"error: {dead}\n")
+    return code
+
+
+def _run(given: list[str]) -> int | BaseException:
+    """The exit code, or what stopped the command."""
+    try:
+        command = get_command(app)
         with warnings.catch_warnings(), command.make_context("discreet", list(given)) as context:
             warnings.simplefilter("ignore")  # whether a computation warns may depend on a row
             command.invoke(context)
@@ -75,5 +87,5 @@ def _run(given: list[str]) -> int:
     except (streams.DeadOutput, SystemExit):
         raise
     except BaseException as problem:  # also panics of compiled libraries, which are no Exception
-        return terminal.report(problem, as_json="--json" in given)
+        return problem
     return 0

@@ -26,6 +26,8 @@ from functools import lru_cache
 from itertools import repeat
 from typing import Any
 
+import numpy as np
+
 from discreet.guarantee.basis import Guarantee
 from discreet.guarantee.certificates import AllOf
 
@@ -68,8 +70,9 @@ def above(today: Guarantee, stored: Guarantee) -> bool:
 @lru_cache(maxsize=64)  # a pure function of public facts; the curve of a composition takes its time
 def _points(today: Guarantee, stored: Guarantee) -> tuple[tuple[float, float], ...]:
     """Both curves on the grid."""
-    points = [(today.epsilon(delta), stored.epsilon(delta)) for delta in DELTAS]
-    return tuple(points + [(today.renyi(order), stored.renyi(order)) for order in ORDERS])
+    with np.errstate(all="ignore"):  # what is stored may have any numbers
+        points = [(today.epsilon(delta), stored.epsilon(delta)) for delta in DELTAS]
+        return tuple(points + [(today.renyi(order), stored.renyi(order)) for order in ORDERS])
 
 
 def _covers(stored: Guarantee, today: Guarantee) -> bool:
