@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 
 import pytest
 
@@ -116,3 +117,23 @@ def test_calibration_agrees_with_the_mechanisms_that_ship() -> None:
 def test_what_has_no_answer_is_refused_with_the_reason(call, message: str) -> None:
     with pytest.raises(dc.GuaranteeError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        lambda: calibration.noisy_statistics(l2=1e300, rho=1.0),
+        lambda: calibration.noisy_statistics(l2=1e300, epsilon=1.0, delta=1e-6),
+        lambda: calibration.noisy_statistics(l1=1e300, epsilon=1e-300),
+        lambda: calibration.posterior_sample(truncation=0.2, epsilon=1e-320),
+    ],
+)
+def test_a_parameter_that_is_no_number_is_refused(found: Callable[[], object]) -> None:
+    with pytest.raises(dc.GuaranteeError, match=r"calibrate\.\w+ must be a finite number, got inf"):
+        found()
+
+
+def test_the_smallest_truncations_have_a_temperature() -> None:
+    values = [calibration.posterior_sample(truncation=t, epsilon=1.0).value for t in (1e-300, 1e-306, 1e-320, 5e-324)]
+    for value, truncation in zip(values, (1e-300, 1e-306, 1e-320, 5e-324), strict=True):
+        assert value == pytest.approx(-2 * math.log(truncation), rel=1e-12)

@@ -226,6 +226,46 @@ def beta_profile(rng: random.Random) -> Iterator[Case]:
         yield value, worst, 1e-12 / float(min(r / x, r / y, 1)) + (1e-9 if worst > mpf(10) ** -250 else math.inf)
 
 
+def wide_beta_profile(rng: random.Random) -> Iterator[Case]:
+    """Large parameters, by quadrature: from 1e11 on SciPy's incomplete beta function errs by 1e-5, then has no value."""
+    mpmath.mp.dps = 40
+    for _ in range(14):
+        a = decades(rng, 3, 13)
+        b, epsilon = rng.choice([a, a, a * decades(rng, -1, 1)]), decades(rng, -1.5, 0.5)
+        epsilon *= math.sqrt(1 / a + 1 / b)
+        at = mpf(epsilon)
+        log_constant = mpmath.log(mpf(a)) - mpmath.log(mpf(b))
+        total, one, two = mpf(a) + mpf(b) + 1, mpf(a), mpf(b) + 1
+        mean, deviation = one / total, mpmath.sqrt(one * two / total**3)
+        log_beta = mpmath.loggamma(one) + mpmath.loggamma(two) - mpmath.loggamma(total)
+        end = 1 / (1 + mpmath.exp(at - log_constant))
+
+        def excess(p: Any, one: Any = one, two: Any = two, norm: Any = log_beta, shift: Any = at - log_constant) -> Any:
+            density = mpmath.exp((one - 1) * mpmath.log(p) + (two - 1) * mpmath.log1p(-p) - norm)
+            return -density * mpmath.expm1(shift + mpmath.log(p) - mpmath.log1p(-p))
+
+        cuts = [mean - 11 * deviation + (end - mean + 11 * deviation) * i / 4 for i in range(5)]
+        truth = mpmath.quad(excess, cuts, method="gauss-legendre", maxdegree=5) * (1 - mpf(10) ** -15)
+        value = dc.ConjugateProfile("dirichlet", {"prior": (b, a), "n": 1}).delta(epsilon)
+        yield value, truth, math.inf if min(a, b) > 1e9 else 1e-3
+
+
+def deep_beta_profile(rng: random.Random) -> Iterator[Case]:
+    """A tiny weight beside a large one: the whole mass is within e^-600 of an end, where the leading term is all."""
+    mpmath.mp.dps = 60
+    for _ in range(12):
+        a, b, scale = decades(rng, -5.5, -4), decades(rng, 2, 6), decades(rng, -10, -8)
+        epsilon, r = scale / a * decades(rng, -3, 0), mpf(scale)
+        x, y, gamma = mpf(a), mpf(b), mpmath.loggamma
+        log_constant = gamma(x + r) - gamma(x) + gamma(y) - gamma(y + r)
+        z = (log_constant - mpf(epsilon)) / r
+        assert z < -700
+        p = mpmath.exp(x * z - gamma(1 + x) - gamma(y + r) + gamma(x + y + r))
+        q = mpmath.exp((x + r) * z - gamma(1 + x + r) - gamma(y) + gamma(x + y + r))
+        value = dc.ConjugateProfile("dirichlet", {"prior": (b, a), "n": 1, "scale": scale}).delta(epsilon)
+        yield value, p - mpmath.exp(mpf(epsilon)) * q, 1e-4
+
+
 # --- noise and composition
 
 
@@ -275,6 +315,8 @@ def converted(rng: random.Random) -> Iterator[Case]:
     mpmath.mp.dps = 40
     for _ in range(10):
         rho, delta = decades(rng, -5, 1), decades(rng, -12, -1)
+        if rng.random() < 0.4:  # its best order is next to 1
+            rho, delta = rng.uniform(14, 30), 1 - decades(rng, -5, -3)
         r, d = mpf(rho), mpf(delta)
 
         def bound(u: Any, r: Any = r, d: Any = d) -> Any:
@@ -354,6 +396,8 @@ SWEEPS: dict[str, Callable[[random.Random], Iterator[Case]]] = {
     "GaussianDP profile": gaussian_profile,
     "ApproxDP and plain profiles": plain_profiles,
     "ConjugateProfile": beta_profile,
+    "ConjugateProfile of large weights": wide_beta_profile,
+    "ConjugateProfile of a tiny weight": deep_beta_profile,
     "RenyiDP dirichlet": dirichlet_curve,
     "RenyiDP poisson-rate": poisson_curve,
     "RenyiDP exponential-rate": exponential_curve,
@@ -430,22 +474,57 @@ def old_stirling(p: Any, q: Any, difference: Any, order: float) -> Any:
     return np.where(mixed > 0, share, np.inf)
 
 
+def old_leading(a: Any, b: Any, y: Any) -> Any:
+    import numpy as np
+    from scipy.special import betaln
+
+    return a * y - np.log(a) - betaln(a, b)
+
+
+def old_conversion(curve: Callable[[float], float], delta: float) -> float:
+    """One minus the reciprocal of an order that is next to 1."""
+
+    def bound(order: float) -> float:
+        divergence, room = curve(order), (math.log(delta) + math.log(order)) / (order - 1)
+        terms = divergence - math.log1p(-1 / order) + (math.log(order) - math.log(delta)) / (order - 1)
+        return divergence + math.log1p(-1 / order) - room + 2.0**-50 * terms
+
+    return max(conversions._smallest(bound), 0.0)
+
+
 @pytest.mark.parametrize(
     ("name", "module", "function", "planted"),
     [
         ("RenyiDP exponential-rate", gamma_divergences, "_rate_divergence", old_rate_divergence),
         ("BoundedRange", curves, "bounded_range_renyi", old_bounded_range),
         ("GaussianDP profile", curves, "gaussian_delta", old_gaussian),
+        ("ConjugateProfile of a tiny weight", profiles, "_log_leading", old_leading),
+        ("conversions", conversions, "renyi_epsilon", old_conversion),
         ("RenyiDP dirichlet", divergences, "entry_divergence", old_stirling),
         ("RenyiDP poisson-rate", divergences, "entry_divergence", old_stirling),
     ],
 )
 def test_formulas_that_cancel_are_found(
-    name: str, module: Any, function: str, planted: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    name: str, module: Any, function: str, planted: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, function, planted)
     with pytest.raises(AssertionError):
         sweep(SWEEPS[name](random.Random(14)))
+
+
+def check_endless_weights() -> None:
+    rng = random.Random(9)
+    for _ in range(40):
+        a, factor = decades(rng, 9, 30), decades(rng, 0, 1)
+        profile = dc.ConjugateProfile("dirichlet", {"prior": (a, a * factor), "n": 1})
+        assert 0 < profile.delta(rng.choice([0.0, 1e-12, 1 / math.sqrt(a)])) < 1e-4
+
+
+def test_weights_beyond_every_digit_have_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_endless_weights()
+    monkeypatch.setattr(profiles, "LARGEST_PARAMETER", math.inf)  # planted twin
+    with pytest.raises(AssertionError):
+        check_endless_weights()
 
 
 # --- what is calibrated is calibrated to the number that is charged

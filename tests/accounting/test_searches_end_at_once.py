@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 import pytest
 
 import discreet as dc
@@ -117,3 +118,29 @@ def test_delta_by_a_search_over_epsilon_is_found(counters: dict[str, Counter]) -
     repeated = dc.Repeated(*REPEATED[0])
     with pytest.raises(AssertionError, match="on and on"):
         conversions.solve_decreasing(lambda x: repeated.epsilon(math.exp(-1 / x)), 2.0, low=1 / 700)
+
+
+@pytest.mark.parametrize("n", [100, 10**6, 2**48, 10**30])
+def test_profiles_of_any_number_of_records_take_bounded_work(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiny targets looked at every count, and at laws so narrow that nothing is left of their difference."""
+    pairs, real = [0], profiles._pair_deltas
+
+    def counted(family: Any, first: Any, last: Any) -> Any:
+        pairs[0] += first.size
+        assert pairs[0] <= 2 * 10**5, "a search that goes on and on"
+        return real(family, first, last)
+
+    monkeypatch.setattr(profiles, "_pair_deltas", counted)
+    rng = random.Random(n)
+    for epsilon, delta in [(1e-9, 1e-9), (10 ** rng.uniform(-9, 1), 10 ** rng.uniform(-30, -1))]:
+        for search in (profiles.beta_concentrated_shrink, profiles.beta_diffused_scale):
+            pairs[0] = 0
+            with suppress(dc.GuaranteeError):
+                assert 0 < search(6.0, 12.0, n, epsilon, delta) <= 1
+    pairs[0] = 0
+    assert 0 <= dc.ConjugateProfile("dirichlet", {"prior": (6.0, 12.0), "n": n}).epsilon(1e-6) < 10
+    if n == 10**6:  # planted twin: every count is looked at
+        every = np.arange(n)
+        monkeypatch.setattr(profiles, "_worst", lambda family: float(counted(family, every, every).max()))
+        with pytest.raises(AssertionError, match="on and on"):
+            profiles.beta_concentrated_shrink(6.0, 12.0, n, 1e-3, 1e-6)

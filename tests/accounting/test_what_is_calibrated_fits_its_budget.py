@@ -5,11 +5,14 @@ price that is rounded up where the limit is rounded down, does not fit.
 """
 
 import random
+from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 import discreet as dc
+from discreet.accounting import filters
 from discreet.accounting.conversions import gaussian_mu, zcdp_rho
 from discreet.accounting.filters import filter_for
 from discreet.accounting.rounding import rational, share_down
@@ -33,7 +36,7 @@ def check_shares(share: object, epsilons: list[float]) -> None:
             assert each * count >= epsilon * (1 - 1e-14)
 
 
-EPSILONS = [1.0, 0.1, 0.3, 2.5, 0.7]
+EPSILONS = [1.0, 0.1, 0.3, 2.5, 0.7, 1 / 300, 0.0037800183463222634]
 
 
 def test_shares_of_a_pure_budget_fit() -> None:
@@ -90,3 +93,24 @@ def test_noisy_statistics_of_a_whole_budget_fit() -> None:
             guarantee = dc.NoisyStatistics(epsilon=epsilon, delta=delta).guarantee(query)
             assert fits(guarantee, dc.Budget(epsilon, delta), "zcdp"), (epsilon, delta)
             assert guarantee.epsilon(delta) <= epsilon
+
+
+def check_whole_budgets() -> None:
+    rng = random.Random(5)
+    for _ in range(60):
+        epsilon = 10 ** rng.uniform(-11, 2)
+        assert fits(dc.PureDP(epsilon), dc.Budget(epsilon), "pure"), epsilon
+
+
+def test_a_release_of_a_whole_pure_budget_fits_whatever_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_whole_budgets()
+    monkeypatch.setattr(filters, "QUANTUM", Decimal("1e-18"))  # planted twin: 1/300 has 19 decimals
+    with pytest.raises(AssertionError):
+        check_whole_budgets()
+
+
+@pytest.mark.parametrize("budget", [dc.Budget(1e-20), dc.Budget(9e-13), dc.Budget(1e-9, 1e-300)], ids=str)
+def test_a_budget_that_no_request_fits_makes_no_ledger(budget: dc.Budget, tmp_path: Path) -> None:
+    with pytest.raises(dc.GuaranteeError, match=r"Ledger.budget must leave|room for a positive parameter"):
+        dc.Ledger.create(tmp_path / "small.ledger", budget)
+    assert not list(tmp_path.iterdir())

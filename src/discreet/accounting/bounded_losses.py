@@ -9,6 +9,7 @@ there is none (a Bernoulli probability on (0, 1), a mean on the line). The draw 
 import math
 from fractions import Fraction
 
+from discreet.accounting.rounding import LARGEST
 from discreet.errors import GuaranteeError
 
 __all__ = ["ball_range", "bounded_difference_range", "bounded_loss_range", "log_ratio"]
@@ -48,4 +49,5 @@ def log_ratio(cells: int, lower: float) -> float:
     Written as log(1 + (1 - K a0)/a0) with the fraction in rationals: no cancellation where a0 is near 1/K.
     """
     a0 = Fraction(lower)
-    return math.log1p(float((1 - cells * a0) / a0))
+    rest = (1 - cells * a0) / a0
+    return math.log1p(float(rest)) if rest < LARGEST else math.log(math.ceil(rest))

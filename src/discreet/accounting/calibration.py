@@ -38,6 +38,10 @@ class Calibration:
     guarantee: Guarantee
     proved: bool = True
 
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise GuaranteeError(f"calibrate.{self.name} must be a finite number, got {self.value!r}: ask for less")
+
     def to_json(self) -> dict[str, Any]:
         """Plain data: the parameter under its own name."""
         return {self.name: self.value, "guarantee": self.guarantee.to_json(), "proved": self.proved}

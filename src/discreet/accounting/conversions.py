@@ -50,9 +50,10 @@ def renyi_epsilon(curve: Curve, delta: float) -> float:
     """
 
     def bound(order: float) -> float:
-        divergence, room = curve(order), (math.log(delta) + math.log(order)) / (order - 1)
-        terms = divergence - math.log1p(-1 / order) + (math.log(order) - math.log(delta)) / (order - 1)
-        return divergence + math.log1p(-1 / order) - room + ULPS * terms
+        divergence, less = curve(order), order - 1.0
+        room, gain = (math.log(delta) + math.log(order)) / less, math.log1p(1.0 / less)
+        terms = divergence + gain + (math.log(order) - math.log(delta)) / less
+        return divergence - gain - room + ULPS * terms
 
     return max(_smallest(bound), 0.0)
 
@@ -66,8 +67,9 @@ def renyi_delta(curve: Curve, epsilon: float) -> float:
 def log_delta_at(curve: Curve, epsilon: float, order: float) -> float:
     """The logarithm of the delta that one order certifies, rounded up."""
     divergence, less = curve(order), order - 1.0
-    found = less * (divergence - epsilon + math.log1p(-1 / order)) - math.log(order)
-    return found + ULPS * (less * (divergence + epsilon - math.log1p(-1 / order)) + math.log(order))
+    gain = math.log1p(1.0 / less)  # log(a / (a - 1)), with its digits at every order
+    found = less * (divergence - epsilon - gain) - math.log(order)
+    return found + ULPS * (less * (divergence + epsilon + gain) + math.log(order))
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:

@@ -11,7 +11,7 @@ them within its half, so that a single exact number is enough. A release that is
 Gaussian, zCDP, within a distance of an ideal law) is (epsilon(delta_i), delta_i)-DP for every delta_i: it is charged at
 the cheapest of a few public ones.
 
-A spend is an exact decimal rounded up at 1e-18, a limit is rounded down, and their comparison is exact. The largest rho
+A spend is an exact decimal rounded up at 1e-30, a limit is rounded down, and their comparison is exact. The largest rho
 and mu of a budget are those whose spend, so rounded, still meets it: what is calibrated to a budget fits into it.
 """
 
@@ -44,7 +44,7 @@ from discreet.guarantee import (
 __all__ = ["FILTERS", "SMALLEST_REQUEST", "Filter", "filter_for", "plain", "squared_epsilon_budget"]
 
 LARGEST_REQUEST = Decimal("1e100")
-EXACT = Context(prec=120)
+EXACT = Context(prec=160)
 
 
 Priced = Leaf | RenyiDP | ConjugateProfile | Within
@@ -161,7 +161,7 @@ def _share(epsilon: float, delta: float, budget: Budget) -> Decimal:
     level, slack = decimal(epsilon), decimal(delta)
     variance = decimal(squared_epsilon_budget(budget.epsilon, _delta(budget) / 2))
     half = EXACT.divide(decimal(_delta(budget)), Decimal(2))
-    # divisions round to nearest at 120 digits; 1e-60 puts the price on the safe side
+    # divisions round to nearest at 160 digits; 1e-60 puts the price on the safe side
     share = EXACT.add(EXACT.divide(EXACT.multiply(level, level), variance), EXACT.divide(slack, half))
     return EXACT.add(share, Decimal("1e-60"))
 

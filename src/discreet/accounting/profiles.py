@@ -9,6 +9,11 @@ is p ≤ sigma(y), y = (lc - epsilon) / r, and delta = I_t(a1, b1) - e^epsilon I
 order is the same pair with a and b exchanged. Where y is large, 1 - t = sigma(-y) carries the digits: sigma(y) would
 round to 1 and drop all the mass that a small b puts near 1.
 
+The profile falls in a1 and in b2, also jointly: p = X/(X + Y) of independent Gamma variables, X + Y is independent of p
+and has one law on both sides, so X and Y can be drawn from p, and adding Gamma variables to them is post-processing.
+Many counts are therefore bounded by one pair, with the fewest successes and failures among them, and parameters beyond
+the reach of the incomplete beta function by smaller ones.
+
 A profile is an envelope over pairs: it must not be composed. Several draws are composed pair by pair, or by Renyi.
 """
 
@@ -41,6 +46,14 @@ Array = NDArray[np.float64]
 # Below sigma(-600) the incomplete beta function is its leading term to every digit, and the argument would underflow.
 DEEP = 600.0
 
+# Up to here both parameters may grow together: at ten times as much SciPy's incomplete beta function errs by 1e-5.
+LARGEST_PARAMETER = 1e10
+
+SMALLEST_SCALE = 2.0**-60  # below, the event is lost in rounding and the distance of the two laws is the bound
+MOST_RECORDS = 2**60  # fewer records have the larger profile
+MOST_BLOCKS = 512  # of counts that are looked at; what is left then is bounded as it is
+CLOSE = 1.0 + 2.0**-30  # a block this little above a pair that was seen is not split
+
 # Sums of up to 40 sigma terms; above it Euler-Maclaurin's two corrections leave less than 1e-13 of the tail.
 LARGEST_SUMMED_SIGMA = 1000.0
 
@@ -51,11 +64,7 @@ ROUNDING = 1e-12
 def beta_delta(a: float, b: float, n: int, epsilon: float, *, scale: float = 1.0, shrink: float = 1.0) -> float:
     """delta(epsilon) of one draw from Beta(a/shrink + scale·k, b/shrink + scale·(n-k)), over all k and both orders."""
     _check_beta(a, b, n, scale, shrink)
-    if n == 0:
-        return 0.0
-    family = _Family(a / shrink, b / shrink, n, epsilon, scale)
-    at_ends = float(_pair_deltas(family, np.array([0, n - 1])).max())
-    return max(at_ends, float(_pair_deltas(family, _suspects(family, at_ends)).max(initial=0.0)))
+    return _worst(_Family(a / shrink, b / shrink, n, epsilon, scale)) if n > 0 else 0.0
 
 
 def beta_epsilon(a: float, b: float, n: int, delta: float, *, scale: float = 1.0, shrink: float = 1.0) -> float:
@@ -152,13 +161,19 @@ class _Family:
     scale: float
 
 
-def _pair_deltas(family: _Family, k: NDArray[np.int64]) -> Array:
-    """The profile of each pair (k, k + 1) of success counts, the worse of its two orders."""
-    successes: Array = family.a + family.scale * k.astype(float)
-    failures: Array = family.b + family.scale * (family.n - 1 - k.astype(float))
-    fewer = _tilted_delta(successes, failures, family.epsilon, family.scale)
-    more = _tilted_delta(failures, successes, family.epsilon, family.scale)
-    return np.minimum(np.maximum(fewer, more) * (1.0 + MARGIN) + 2 * SMALLEST_DELTA, 1.0)
+def _pair_deltas(family: _Family, first: NDArray[np.int64], last: NDArray[np.int64]) -> Array:
+    """A bound on the profiles of the pairs (k, k + 1), first ≤ k ≤ last, and of both orders; exact for a single k."""
+    n = min(family.n, MOST_RECORDS)
+    successes = np.minimum(family.a + family.scale * first.astype(float), LARGEST_PARAMETER)
+    failures = np.minimum(family.b + family.scale * (n - 1 - last).astype(float), LARGEST_PARAMETER)
+    if family.scale < SMALLEST_SCALE:
+        least = np.minimum(successes, failures)
+        # Pinsker's inequality, and scale² ψ' for the divergence: ψ'(x) ≤ 1/x + 1/x²
+        found = family.scale * np.sqrt((1.0 + 1.0 / least) / (2.0 * least))
+    else:
+        fewer = _tilted_delta(successes, failures, family.epsilon, family.scale)
+        found = np.maximum(fewer, _tilted_delta(failures, successes, family.epsilon, family.scale))
+    return np.minimum(found * (1.0 + MARGIN) + 2 * SMALLEST_DELTA, 1.0)
 
 
 def _tilted_delta(a: Array, b: Array, epsilon: float, scale: float) -> Array:
@@ -170,71 +185,63 @@ def _tilted_delta(a: Array, b: Array, epsilon: float, scale: float) -> Array:
     gap = np.subtract(log_q, log_p, out=np.zeros_like(log_p), where=log_p > -np.inf)
     tail = np.exp(log_p)
     # how far an incomplete beta function may be wrong: deep in a tail, and by parameters rounded at their own size
-    error = 2.0**-46 + 2.0**-49 * np.sqrt(a + b) - ULPS * np.log(np.maximum(tail, 1e-323))
+    error = 2.0**-46 + 2.0**-48 * np.sqrt(a + b) - ULPS * np.log(np.maximum(tail, 1e-323))
     return np.asarray(tail * (error * (1.0 + np.exp(np.minimum(gap, 0.0))) - np.expm1(np.minimum(gap, 0.0))))
 
 
 def _log_incomplete_beta(a: Array, b: Array, y: Array) -> Array:
     """The logarithm of I_{sigma(y)}(a, b), with the digits of whichever of sigma(y) and sigma(-y) is small."""
-    from scipy.special import betainc, betaincc, betaln, expit
+    from scipy.special import betainc, betaincc, expit
 
     value = np.empty_like(y)
     left = y <= 0
     value[left] = betainc(a[left], b[left], expit(y[left]))
     value[~left] = betaincc(b[~left], a[~left], expit(-y[~left]))
     deep, high = y < -DEEP, y > DEEP
-    value[high] = -np.expm1(np.minimum(-b[high] * y[high] - np.log(b[high]) - betaln(a[high], b[high]), 0.0))
+    value[high] = -np.expm1(np.minimum(_log_leading(b[high], a[high], -y[high]), 0.0))
     with np.errstate(divide="ignore"):  # an incomplete beta function that underflows has the logarithm -inf
         log_value = np.log(value)
-    log_value[deep] = a[deep] * y[deep] - np.log(a[deep]) - betaln(a[deep], b[deep])
+    log_value[deep] = _log_leading(a[deep], b[deep], y[deep])
     return np.minimum(log_value, 0.0)
 
 
-def _suspects(family: _Family, threshold: float) -> NDArray[np.int64]:
-    """The counts k whose profile is not known to stay below `threshold`: all but those far from both ends.
+def _log_leading(a: Array, b: Array, y: Array) -> Array:
+    """The logarithm of e^{ay} / (a B(a, b)), with a B(a, b) = Γ(1 + a) Γ(b) / Γ(b + a) as a step from b."""
+    from scipy.special import gammaln
 
-    A pair whose parameters are at least x = min(a, b) + scale·c has D_{1+s} ≤ (1+s) scale² h(x - s·scale), where
-    h(x) = 1/x + 1/x² ≥ ψ'(x); the improved conversion of that is below the threshold for every c from some value on.
+    return np.asarray(a * y - gammaln(1.0 + a) + log_gamma_step(b, a))
+
+
+def _worst(family: _Family) -> float:
+    """The largest profile over all counts k: blocks of counts are halved until none can exceed what was seen.
+
+    The supremum was always found at the ends, k = 0 and n - 1. It is not assumed.
     """
-    margin = 1
-    while 2 * margin < family.n:
-        x = min(family.a, family.b) + family.scale * margin
-        # the order that is best for a Gaussian of this variance, kept where x - s·scale ≥ x/2
-        s = min(family.epsilon * x / (2 * family.scale**2), x / (2 * family.scale))
-        if s > 0:
-            reach = x - s * family.scale
-            divergence = (1 + s) * family.scale**2 * (1 / reach + 1 / reach**2)
-            log_delta = s * (divergence - family.epsilon + math.log(s / (1 + s))) - math.log1p(s)
-            if log_delta < math.log(max(threshold, 1e-300)):
-                return np.concatenate([np.arange(margin), np.arange(family.n - margin, family.n)])
-        margin *= 2
-    return np.arange(family.n)
+    most = min(family.n, MOST_RECORDS) - 1
+    ends = np.unique([0, most])
+    largest = float(_pair_deltas(family, ends, ends).max())
+    first, last, seen = np.array([0]), np.array([most]), 0
+    while first.size:
+        bounds = _pair_deltas(family, first, last)
+        seen += first.size
+        split = (first < last) & (bounds > largest * CLOSE) & (seen < MOST_BLOCKS)
+        largest = max(largest, float(bounds[~split].max(initial=0.0)))
+        middle = (first + last)[split] // 2
+        first, last = np.concatenate([first[split], middle + 1]), np.concatenate([middle, last[split]])
+    return largest
 
 
 def _solve(family_at: Callable[[float], _Family], n: int, delta: float, *, low: float) -> float:
-    """The smallest x ≥ low whose family meets delta for every k.
-
-    Solved for the ends k = 0 and n - 1, where the supremum was always found, which bounds the answer from below; it is
-    final once every other k has been seen to meet delta there, and any that does not joins the ends.
-    """
+    """The smallest x ≥ low whose family meets delta for every k: of the ends, if that is seen to do for all."""
     _check_delta(delta)
     if n == 0:
         return low
-    counts = np.unique([0, n - 1])
-    target = delta * (1 - ROUNDING)  # the same pair may round differently in an array of another length
-
-    def worst(x: float) -> float:
-        return float(_pair_deltas(family_at(x), counts).max())
-
-    while True:
-        solution = solve_decreasing(worst, target, low=low)
-        if math.isinf(solution):
+    ends = np.unique([0, min(n, MOST_RECORDS) - 1])
+    for target in (delta, delta * (3.0 - 2.0 * CLOSE)):  # the second leaves room for blocks that are not split
+        solution = solve_decreasing(lambda x: float(_pair_deltas(family_at(x), ends, ends).max()), target, low=low)
+        if math.isinf(solution) or _worst(family_at(solution)) <= delta:
             return solution
-        suspects = _suspects(family_at(solution), delta)
-        deltas = _pair_deltas(family_at(solution), suspects)
-        if deltas.max() <= delta:
-            return solution
-        counts = np.append(counts, suspects[deltas.argmax()])
+    return solve_decreasing(lambda x: _worst(family_at(x)), delta, low=solution)
 
 
 def _fraction(inverse: float, epsilon: float, delta: float) -> float:

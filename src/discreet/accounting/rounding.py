@@ -30,7 +30,7 @@ __all__ = [
 
 LARGEST = 2**1000
 
-QUANTUM = Decimal("1e-18")  # a ledger's amounts are multiples of it
+QUANTUM = Decimal("1e-30")  # a ledger's amounts are multiples of it, as is every double from 1e-12 on, as written
 SMALLEST_REQUEST = Decimal("1e-12")
 EXACT = Context(prec=400)
 

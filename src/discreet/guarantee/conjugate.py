@@ -98,15 +98,22 @@ class ConjugateProfile(Guarantee):
 
     def _epsilon(self, delta: float) -> float:
         """The exact inverse of the profile, rounded up."""
-        if delta <= 0:
-            return math.inf
-        return conversions.solve_decreasing(self.delta, delta)
+        if not 0 < delta < 1:
+            return math.inf if delta <= 0 else 0.0
+        return profiles.beta_epsilon(*self._prior, delta=delta, **self._rest)
 
     def _delta(self, epsilon: float) -> float:
         """The largest over all neighbouring datasets and both orders."""
-        b, a = self.parameters["prior"]
-        rest = {name: value for name, value in self.parameters.items() if name != "prior"}
-        return profiles.beta_delta(a, b, epsilon=epsilon, **rest)
+        return profiles.beta_delta(*self._prior, epsilon=epsilon, **self._rest)
+
+    @property
+    def _prior(self) -> tuple[float, float]:
+        failures, successes = self.parameters["prior"]
+        return successes, failures
+
+    @property
+    def _rest(self) -> dict[str, Any]:
+        return {name: value for name, value in self.parameters.items() if name != "prior"}
 
     def words(self) -> str:
         """One sentence for a privacy officer."""

@@ -55,8 +55,8 @@ def reserve_content(
 
 
 def read_amount(text: Any) -> Decimal:
-    """An amount as a ledger writes it: digits, and at most 18 more after a point."""
-    if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,110}(\.[0-9]{1,18})?", text):
+    """An amount as a ledger writes it: digits, and at most 30 more after a point."""
+    if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,110}(\.[0-9]{1,30})?", text):
         raise ValueError("not an amount")
     return Decimal(text)
 

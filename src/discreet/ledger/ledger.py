@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet.accounting import version
-from discreet.accounting.filters import FILTERS, Filter, filter_for, plain
+from discreet.accounting.filters import FILTERS, SMALLEST_REQUEST, Filter, filter_for, plain
 from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Guarantee
 from discreet.guarantee.comparison import same
@@ -52,6 +52,9 @@ class Ledger:
         chosen = filter_for(budget, filter)
         try:
             limit = chosen.limit(budget)
+            if limit < SMALLEST_REQUEST:  # every request would be refused
+                least = f"leave a {chosen.unit} of at least {SMALLEST_REQUEST:.0e}"
+                raise GuaranteeError(f"Ledger.budget must {least}, got {plain(limit)} from {budget}")
         except DecimalException:
             raise GuaranteeError(f"Ledger.budget must be below 1e100 in {chosen.unit}, got {budget}") from None
         store = SqliteStore(path)
