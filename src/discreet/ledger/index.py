@@ -29,7 +29,7 @@ DIGEST = 32
 # Keys are sorted, so bodies begin with the accounting, if they were written by a version with a head file, ...
 VERSIONED = re.compile(r'\{"accounting":([0-9]{1,9}),')
 # ... and the body of a reservation ends with its request and the amounts that `entry.read_amount` reads.
-AMOUNT = r"([0-9]{1,110}(?:\.[0-9]{1,18})?)"
+AMOUNT = r"([0-9]{1,110}(?:\.[0-9]{1,30})?)"
 PAID = re.compile(rf'"request":"([0-9a-f]{{64}})","spend":"{AMOUNT}","spent_after":"{AMOUNT}"\}}\Z')
 LONGEST_PAID = 400
 
