@@ -509,6 +509,16 @@ def test_bad_arguments(options: dict[str, Any], message: str) -> None:
         dc.GibbsPosterior(**{"epsilon": 1.0, "delta": 1e-5, **options})
 
 
+@pytest.mark.parametrize(("ball", "grid"), [(0.1, 0.125), (1e-9, None)])
+def test_a_grid_that_is_coarse_beside_the_ball_is_refused(ball: float, grid: float | None) -> None:
+    """By default it follows from the noise of a step, which may be far wider than the ball: all draws would be 0."""
+    query = dc.LogisticRegression("y", ["x"], ball=ball).query(SCHEMA)
+    with pytest.raises(
+        dc.QueryError, match=r"GibbsPosterior\.grid must be at most .*, half of the declared space, got"
+    ):
+        dc.GibbsPosterior(0.01, 1e-5, steps=2, grid=grid).guarantee(query)
+
+
 # Releases
 
 

@@ -83,6 +83,8 @@ def test_the_wrong_declaration_is_refused_before_anything_is_reserved(
         {"truncation": True},
         {"truncation": {"a": 0.0}},
         {"truncation": "0.1"},
+        {"truncation": 1e-13},
+        {"truncation": {"a": 0.1, "b": 1e-17}},
         {"interval": (1.0, 1.0)},
         {"interval": (2.0, 1.0)},
         {"interval": (0.0, math.inf)},

@@ -33,7 +33,7 @@ def test_fine_cells_are_densities_and_coarse_cells_are_masses(name: str) -> None
 
 
 @pytest.mark.parametrize("name", ["gamma", "beta"])
-@pytest.mark.parametrize("grid", [2.0**-32, 0.01])
+@pytest.mark.parametrize("grid", [2.0**-60, 2.0**-32, 0.01])
 def test_a_draw_that_was_rounded_to_the_end_of_the_support(name: str, grid: float) -> None:
     laws_of, _ = LAWS[name]
     law = stats.gamma(0.05) if name == "gamma" else stats.beta(0.05, 1.0)

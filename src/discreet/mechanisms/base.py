@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from discreet.errors import GuaranteeError
+from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Guarantee
 from discreet.randomness import NoiseSource
 from discreet.samplers.public_grid import FINEST, finest_grid
@@ -79,13 +80,20 @@ def check_grid(kind: str, grid: object) -> float | None:
     return float(grid)  # type: ignore[arg-type]
 
 
-def public_grid(kind: str, grid: float | None, deviation: float) -> float:
-    """The grid that was asked for, or the finest that hides the lattice of doubles: 2^-24 of the noise."""
+def public_grid(kind: str, grid: float | None, deviation: float, width: float | Fraction = math.inf) -> float:
+    """The grid that was asked for, or the finest that hides the lattice of doubles: 2^-24 of the noise.
+
+    A declared space of this width must have points on both sides of its middle.
+    """
     finest = finest_grid(deviation)
     if grid is not None and grid < finest:
         limit = f"at least {finest:g}, since a finer one shows how doubles were rounded"
         raise GuaranteeError(f"{kind}.grid must be {limit}, got {grid!r}")
-    return finest if grid is None else grid
+    settled = finest if grid is None else grid
+    if settled > width / 2:
+        limit = f"at most {float(width / 2):g}, half of the declared space"
+        raise QueryError(f"{kind}.grid must be {limit}, got {settled!r}")
+    return settled
 
 
 def rounding_words(grid: float, error: float) -> str:

@@ -213,7 +213,7 @@ class GibbsPosterior:
         """The public grid: as asked, or what suits the last noise, that of a step or of an exact draw on its ball."""
         law, room = self.law(query), query.ball / math.sqrt(query.features.size + 2.0)
         deviation = math.sqrt(2.0 * law.step) if self.sampler == "langevin" else min(law.convexity**-0.5, room)
-        return public_grid("GibbsPosterior", self.grid, deviation)
+        return public_grid("GibbsPosterior", self.grid, deviation, query.ball)
 
     def _all(self, one: Guarantee) -> Guarantee:
         return one if self.draws == 1 else Repeated(one, self.draws)

@@ -48,6 +48,7 @@ Arithmetic = Literal["double", "exact"]
 ROUND_UP = 1 + 1e-14  # above the rounding error of the few operations that make a range
 SMALLEST_LOSS = 2.0**-30  # of integer weights, whose rounding costs 2^-36
 HOTTEST = 2.0**60
+SMALLEST_TRUNCATION = 2.0**-40  # 1 - truncation has digits of it: the upper end of the space is not 1
 
 
 @dataclass(frozen=True)
@@ -269,6 +270,13 @@ class PosteriorSample:
 
 def _checked_truncation(truncation: Any) -> float | dict[str, float] | None:
     if isinstance(truncation, Mapping):
-        named = {str(name): positive("PosteriorSample.truncation", truncation[name], below=0.5) for name in truncation}
+        named = {str(name): _checked_probability(truncation[name]) for name in truncation}
         return dict(sorted(named.items()))  # the order in which tables are named is no other request
-    return None if truncation is None else positive("PosteriorSample.truncation", truncation, below=0.5)
+    return None if truncation is None else _checked_probability(truncation)
+
+
+def _checked_probability(truncation: Any) -> float:
+    least = positive("PosteriorSample.truncation", truncation, below=0.5)
+    if least < SMALLEST_TRUNCATION:
+        raise GuaranteeError(f"PosteriorSample.truncation must be at least 2^-40, got {least!r}")
+    return least

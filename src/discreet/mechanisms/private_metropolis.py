@@ -141,11 +141,7 @@ class PrivateMetropolis:
         low, high = self._bounds(query)
         largest, width = max(abs(low), abs(high)), high - low
         noise = max(self.scale * float(width), float(largest) / 2**8)
-        grid = public_grid("PrivateMetropolis", self.grid, noise)
-        if grid > width / 2:
-            limit = f"at most {float(width / 2):g}, half of the declared space"
-            raise QueryError(f"PrivateMetropolis.grid must be {limit}, got {grid!r}")
-        return grid
+        return public_grid("PrivateMetropolis", self.grid, noise, width)
 
     def _family(self, query: Statistics) -> Family:
         """The family of the query, if it has one real parameter and this relation."""

@@ -3,8 +3,9 @@
     eta = eta0 / m + r (statistics, n)
 
 Draws are made by numpy's own samplers on the generator that is given; nothing is rejected or clipped here. A Gamma of
-shape below 1 is one of shape + 1 times a power of a uniform number: numpy's own is that power alone for small shapes,
-which is a lattice that released numbers would show.
+small shape is one of shape + 1 times a power of a uniform number. numpy's own is that power alone for the smallest
+shapes, and up to about 12 its small values come from the difference of two numbers near 1: both are lattices that
+released numbers would show.
 """
 
 from typing import Any
@@ -14,9 +15,11 @@ from numpy.typing import NDArray
 
 from discreet.families import BoundedMean, Dirichlet, Family, GaussianMean, PoissonRate
 
-__all__ = ["beta_parameters", "conjugate_draws", "gamma_draws", "normal_posterior"]
+__all__ = ["SMALL_SHAPE", "beta_parameters", "conjugate_draws", "gamma_draws", "normal_posterior"]
 
 Array = NDArray[np.float64]
+
+SMALL_SHAPE = 12.0
 
 
 def conjugate_draws(
@@ -48,7 +51,7 @@ def conjugate_draws(
 
 def gamma_draws(shape: float, rate: float, draws: int, rng: np.random.Generator) -> Array:
     """Draws of Gamma(shape, rate); one that doubles cannot hold is infinite."""
-    small = shape < 1.0
+    small = shape < SMALL_SHAPE
     standard = rng.standard_gamma(shape + small, size=draws)
     if small:
         standard = standard * np.exp(-rng.standard_exponential(draws) / shape)

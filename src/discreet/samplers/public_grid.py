@@ -50,4 +50,5 @@ def cell_ends(released: ArrayLike, grid: float) -> tuple[Array, Array]:
 
 
 def _steps(x: Array, grid: float) -> Array:
-    return np.asarray(np.maximum(grid, np.ldexp(1.0, np.frexp(x)[1] - RELATIVE_BITS)))
+    relative = np.ldexp(1.0, np.frexp(x)[1] - RELATIVE_BITS)
+    return np.asarray(np.where(x == 0.0, grid, np.maximum(grid, relative)))  # 0 has no size of its own
