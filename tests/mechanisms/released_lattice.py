@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.samplers.conjugate import SMALL_SHAPE
 from discreet.samplers.public_grid import cell_ends
 
 Array = np.ndarray[Any, Any]
@@ -27,8 +28,8 @@ def additive(centre: Array | float, scale: float) -> Lattice:
 
 
 def divided_gamma(shape: float, rate: float) -> Lattice:
-    """Marsaglia and Tsang's b V³ over a rate; below shape 1 the factor in front may be any double."""
-    if shape < 1.0:
+    """Marsaglia and Tsang's b V³ over a rate; of small shapes the factor in front may be any double."""
+    if shape < SMALL_SHAPE:
         return Lattice(lambda g: g / rate, lambda x: x * rate)
     b = shape - 1.0 / 3.0
     return Lattice(lambda v: b * (v * v * v) / rate, lambda x: np.cbrt(x * rate / b))
