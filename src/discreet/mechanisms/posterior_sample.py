@@ -61,7 +61,7 @@ class PosteriorSample:
         Cost of *each* draw.
     truncation
         The declared space of probabilities: each is at least this; of several tables, by the name of the parameter or
-        the same for all. It is part of the model and public.
+        the same for all. It is 2^-40 or more, part of the model and public.
     interval
         The declared space (lo, hi) of a mean or a rate.
     tempering
