@@ -23,7 +23,7 @@ def test_one_short_draw_predicts_incomes(adult: Path) -> None:
     """One seeded draw errs about as often as the mean of 20: 15.7 to 15.9 % of the test rows (24 % are the upper level)."""
     frame, test = pd.read_parquet(adult), pd.read_parquet(DATA / "adult_test.parquet")[:5000]
     # the census publishes the levels; they are read from the file only for their spelling
-    levels = {name: dc.Categorical(["?", *sorted(frame[name].dropna().unique())]) for name in LEVELS}
+    levels = {name: dc.Categorical(["?", *sorted(frame[name].dropna().unique())], missing="?") for name in LEVELS}
     schema = dc.Schema({**NUMBERS, **levels, "income": dc.Categorical(["<=50K", ">50K"])})
     data = dc.open(adult, schema, id="adult")
     model = dc.LogisticRegression("income", [*NUMBERS, *LEVELS])
