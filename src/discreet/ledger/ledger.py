@@ -53,8 +53,8 @@ class Ledger:
         try:
             limit = chosen.limit(budget)
             if limit < SMALLEST_REQUEST:  # every request would be refused
-                least = f"leave a {chosen.unit} of at least {SMALLEST_REQUEST:.0e}"
-                raise GuaranteeError(f"Ledger.budget must {least}, got {plain(limit)} from {budget}")
+                least = f"at least {SMALLEST_REQUEST:.0e} in {chosen.unit}"
+                raise GuaranteeError(f"Ledger.budget must be {least}, got {plain(limit)} from {budget}")
         except DecimalException:
             raise GuaranteeError(f"Ledger.budget must be below 1e100 in {chosen.unit}, got {budget}") from None
         store = SqliteStore(path)
