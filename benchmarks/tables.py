@@ -90,7 +90,9 @@ def adult() -> Task:
     """Income above 50,000. The census publishes the levels; they are spelled as in the file."""
     train, test = (pd.read_parquet(DATA / f"adult_{part}.parquet") for part in ("train", "test"))
     columns: dict[str, Any] = {name: dc.Bounded(*bounds) for name, bounds in ADULT.items()}
-    columns |= {name: dc.Categorical(["?", *sorted(train[name].dropna().unique())], missing="?") for name in ADULT_LEVELS}
+    columns |= {
+        name: dc.Categorical(["?", *sorted(train[name].dropna().unique())], missing="?") for name in ADULT_LEVELS
+    }
     schema = dc.Schema({**columns, "income": dc.Categorical(["<=50K", ">50K"])})
     return Task("Adult", train, test, schema, dc.LogisticRegression("income", [*columns]))
 
