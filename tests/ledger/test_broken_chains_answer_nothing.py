@@ -4,9 +4,11 @@ import json
 import random
 import shutil
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pandas as pd
@@ -251,3 +253,25 @@ def test_with_hashes_alone_a_forged_continuation_wins(path: Path, what: str, mon
     monkeypatch.setattr("discreet.ledger.ledger.LEAST", 0)
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         check_nothing_is_won(path, CONTINUED[what])
+
+
+@pytest.mark.parametrize("at", range(1, 120, 3))
+def test_an_interrupt_while_events_are_verified_locks_nobody_out(path: Path, at: int) -> None:
+    """Whoever had the ledger open goes on with it."""
+    ledger, index, calls = Ledger.open(path), Index(), 0
+    ledger._store._index = index
+
+    def interrupted(frame: FrameType, event: str, _: object) -> None:
+        nonlocal calls
+        calls += frame.f_code.co_name in ("_add", "_paid", "_priced")
+        if calls == at and event != "return":
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    with ledger._store._store.read() as events, suppress(KeyboardInterrupt):
+        sys.setprofile(interrupted)
+        try:
+            index.extend(events.rows_after)
+        finally:
+            sys.setprofile(None)
+    assert ledger.spent() == REQUESTS

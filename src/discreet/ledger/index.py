@@ -44,7 +44,7 @@ class Index:
         self.reserves: dict[str, int] = {}
         self.settles: dict[str, int] = {}
         self.last_reserve: int | None = None
-        self.spent = Decimal(0)
+        self._total = (0, Decimal(0), Decimal(0))  # a reservation's number, and what was spent before and with it
         self.accounting = 0  # of the last event that names one
         self.keeps_heads = False  # whether some event was written by a version that keeps a head file
 
@@ -72,6 +72,7 @@ class Index:
                 raise LedgerError("Ledger event 1 must exist: the ledger is empty")
 
     def _add(self, seq: int, last: str, row: Row) -> str:
+        """Verify one event; its hash comes last, so that one which an interrupt left half noted is noted again."""
         found, kind, entry, request, body, previous, stored = row
         if found != seq or previous != last:
             raise LedgerError(f"Ledger event {seq} must follow the event before it: the ledger was altered")
@@ -79,12 +80,12 @@ class Index:
         if made.hexdigest() != stored:
             raise LedgerError(f"Ledger event {seq} must have the hash of its content: the ledger was altered")
         if kind == "settle":
-            if entry not in self.reserves or entry in self.settles:
+            if entry not in self.reserves or self.settles.get(entry, seq) != seq:
                 raise LedgerError(f"Ledger event {seq} must settle a reserved entry, once: the ledger was altered")
             self.settles[entry] = seq
         elif kind == "reserve":
             named = self._paid(seq, body)
-            if named != request or named in self.requests or entry in self.reserves:
+            if named != request or {self.requests.get(named, seq), self.reserves.get(entry, seq)} != {seq}:
                 raise LedgerError(f"Ledger event {seq} must reserve its own request, once: the ledger was altered")
             self.requests[named] = self.reserves[entry] = self.last_reserve = seq
         if (kind == "create") != (seq == 1) or (request is None) != (kind != "reserve"):
@@ -97,10 +98,12 @@ class Index:
     def _paid(self, seq: int, body: str) -> str:
         """The request that a reservation names, once what it spent is in the running total."""
         found = PAID.search(body[-LONGEST_PAID:])
-        if found is None or EXACT.add(self.spent, Decimal(found[2])) != Decimal(found[3]):
+        last, before, spent = self._total
+        before = before if last == seq else spent
+        if found is None or EXACT.add(before, Decimal(found[2])) != Decimal(found[3]):
             duty = "have the sum of all spends as its running total"
             raise LedgerError(f"Ledger event {seq} must {duty}: the ledger was altered")
-        self.spent = Decimal(found[3])
+        self._total = (seq, before, Decimal(found[3]))
         return found[1]
 
     def _priced(self, seq: int, body: str) -> None:
