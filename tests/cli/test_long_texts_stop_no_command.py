@@ -13,8 +13,8 @@ from test_cli_neighbours import leaves
 
 from discreet.guarantee import Budget
 from discreet.ledger import Ledger
-from discreet.sources import arrow, relation
 from discreet.sources import duckdb as engine
+from discreet.sources import relation
 
 STUDY = """
 id = "patients-2026"
@@ -90,7 +90,8 @@ def test_a_reader_that_sorts_long_identifiers_is_caught(
 ) -> None:
     monkeypatch.setattr(engine, "MEMORY_LIMIT", "30MB")
     shown(run, study, [])
-    monkeypatch.setattr(arrow, "LONGEST_TEXT", 2**20)
+    for limit in ("LONGEST_IDENTIFIER", "LONGEST_TEXT"):
+        monkeypatch.setattr(relation, limit, 2**20)
     monkeypatch.setattr(relation, "identifier", lambda cell, name: exp.column(cell.column, name, quoted=True))
     study("long", (400, 2**20, 8))
     with pytest.raises(AssertionError):

@@ -119,7 +119,7 @@ def test_a_bad_identifier_stops_nothing(make: Callable[[list[bytes | None]], Any
 
 def test_a_reader_that_hands_on_raw_bytes_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as planted:
-        planted.setattr(frames, "scannable", lambda name, rows: rows)
+        planted.setattr(frames, "scannable", lambda name, rows, longest: rows)
         with pytest.raises(AssertionError):
             moves(COLUMNS["string[pyarrow]"], 1, 3)
 

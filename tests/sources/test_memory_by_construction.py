@@ -17,9 +17,9 @@ from sqlglot import exp
 import discreet as dc
 from discreet.query import Counts, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Person, Record, Schema
-from discreet.sources import arrow, identifiers, parquet, relation
 from discreet.sources import duckdb as engine
-from discreet.sources.cells import ROOM_FOR_A_NUMBER, longest_text
+from discreet.sources import frames, identifiers, parquet, relation
+from discreet.sources.cells import LONGEST_TEXT, ROOM_FOR_A_NUMBER, longest_text
 from discreet.sources.duckdb import connect
 from discreet.sources.identifiers import LONGEST_IDENTIFIER
 from discreet.sources.open import open_dataset
@@ -176,7 +176,53 @@ def test_four_hundred_rows_of_one_long_identifier(tmp_path: Path, monkeypatch: p
 
     assert released() == {"smoker": [0, 100]}
     # the twin: identifiers up to 2^20 bytes are sorted as they are
-    monkeypatch.setattr(arrow, "LONGEST_TEXT", 2**20)
+    for limit in ("LONGEST_IDENTIFIER", "LONGEST_TEXT"):
+        monkeypatch.setattr(relation, limit, 2**20)
     monkeypatch.setattr(relation, "identifier", lambda cell, name: exp.column(cell.column, name, quoted=True))
     with pytest.raises(dc.ReleaseError):
         released()
+
+
+# One text that many rows share is one text, not as many.
+
+
+def sharing(n: int, text: str) -> Iterator[Any]:
+    """Frames of small size whose first rows hold the same long text, in a column of levels and as identifiers."""
+    codes = [0] * (n - 2) + [1, 2]
+    texts = [text, "A", "p1"]
+    cells = [texts[code] for code in codes]  # the same object
+    for kind in (object, "string[python]"):
+        yield pd.DataFrame({"ward": pd.Series(cells, dtype=kind), "who": pd.Series(cells, dtype=kind)})
+    categories = pd.Series(pd.Categorical.from_codes(codes, texts))
+    yield pd.DataFrame({"ward": categories, "who": categories})
+    coded = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(texts))
+    yield pa.table({"ward": coded, "who": coded})
+    shared = pl.concat([pl.repeat(text, n - 2, eager=True), pl.Series(["A", "p1"])])
+    for column in (shared, shared.cast(pl.Binary), pl.Series(texts).cast(pl.Categorical).gather(codes)):
+        yield pl.DataFrame({"ward": column, "who": column})
+    views = shared.to_arrow(compat_level=pl.CompatLevel.newest())
+    yield pa.table({"ward": views, "who": views})
+
+
+def check_shared() -> None:
+    """What a frame becomes is as small for a long text as for a missing one."""
+    n, length = 400, 60_000
+    schema = Schema({"ward": COLUMNS["ward"]}, unit=Person("who", 3), relation="add-remove", n_max=10**6)
+    for frame in sharing(n, "x" * length):
+        dataset = open_dataset(frame, schema, id="t")
+        (rows,) = dataset.source.origins
+        assert rows.rows.nbytes < 100 * n
+        assert dataset.source.count() == 2
+
+
+def test_a_text_that_many_rows_share_is_not_copied_to_each() -> None:
+    check_shared()
+
+
+@pytest.mark.parametrize("name", ["ward", "who"])
+def test_a_copy_of_a_long_text_for_every_row_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted twin: texts of up to 64 KiB were copied to the rows first."""
+    longest = relation.longest_texts
+    monkeypatch.setattr(frames, "longest_texts", lambda schema: longest(schema) | {name: LONGEST_TEXT})
+    with pytest.raises(AssertionError):
+        check_shared()

@@ -15,6 +15,7 @@ from hostile_objects import ASKED, Grade, Liar, Meta, Number, Plain, Text, hosti
 import discreet as dc
 from discreet.query import Counts, Statistics, Sum
 from discreet.sources import frames
+from discreet.sources.cells import LONGEST_TEXT
 from discreet.sources.objects import text_of
 
 TRUTH = ("false", "true")
@@ -30,7 +31,7 @@ QUERY = Statistics(SCHEMA, (Counts.over(SCHEMA, "k", "k"), Sum.of(SCHEMA, "x", "
 
 
 def texts(cells: list[Any]) -> list[str | None]:
-    return frames._series("k", pd.Series(cells, dtype=object), TRUTH).to_pylist()
+    return frames._series("k", pd.Series(cells, dtype=object), TRUTH, LONGEST_TEXT).to_pylist()
 
 
 def events(frame: Any, schema: dc.Schema = SCHEMA) -> tuple[Any, ...]:
@@ -73,7 +74,7 @@ def test_a_thousand_hostile_cells_change_nothing_but_themselves() -> None:
         assert differences(range(1020)) == 0
 
 
-def _as_it_was(cell: Any, truth: tuple[str, str]) -> str | None:
+def _as_it_was(cell: Any, truth: tuple[str, str], longest: int = LONGEST_TEXT) -> str | None:
     """The reading of one object as it was before."""
     if isinstance(cell, str):
         return cell.encode("utf-8", "replace").decode()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from discreet.sources.cells import LONGEST_TEXT, Storage
+from discreet.sources.cells import Storage
 from discreet.sources.columns import wrong_type
 from discreet.sources.identifiers import identifier_texts
 from discreet.sources.relation import RAW
@@ -90,19 +90,24 @@ def storage_of(kind: "pa.DataType") -> Storage:
     return "decimal" if pa.types.is_decimal(kind) else "text"
 
 
-def scannable(name: str, rows: Any) -> Any:
-    """A column (array or chunked array) in its scannable type; bytes that are not UTF-8 become U+FFFD."""
+def scannable(name: str, rows: Any, longest: int) -> Any:
+    """A column (array or chunked array) in its scannable type; bytes that are not UTF-8 become U+FFFD.
+
+    Texts of more than `longest` bytes are missing.
+    """
     import pyarrow as pa
 
     kind = scannable_type(name, rows.type)
+    if _is_view(rows.type):
+        rows = rows.dictionary_encode()  # rows may share one long text
     if pa.types.is_dictionary(rows.type):  # long texts go before they are copied to every row that has them
         parts = rows.chunks if isinstance(rows, pa.ChunkedArray) else [rows]
-        columns = [scannable(name, part.dictionary).take(part.indices) for part in parts]
+        columns = [_texts_once(name, part.dictionary, longest).take(part.indices) for part in parts]
         return pa.chunked_array(columns, kind) if isinstance(rows, pa.ChunkedArray) else columns[0]
     if pa.types.is_decimal(rows.type) and storage_of(kind) == "text":
         return identifier_texts(rows.to_pylist())
     if storage_of(rows.type) == "text":
-        octets = _short(rows.cast(pa.large_binary()))
+        octets = _short(rows.cast(pa.large_binary()), longest)
         try:
             return octets.cast(kind)
         except pa.ArrowInvalid:  # not all are UTF-8
@@ -111,15 +116,25 @@ def scannable(name: str, rows: Any) -> Any:
     return rows.cast(kind)
 
 
-def _short(rows: Any) -> Any:
+def _is_view(kind: "pa.DataType") -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
+
+
+def _texts_once(name: str, values: Any, longest: int) -> Any:
+    """The different cells of a column in their scannable type."""
+    import pyarrow as pa
+
+    return scannable(name, values.cast(pa.large_binary()) if _is_view(values.type) else values, longest)
+
+
+def _short(rows: Any, longest: int) -> Any:
     """Texts longer than any level are missing: one cell must not exhaust the memory of the engine."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     length = pc.binary_length(rows)
-    longest = pc.max(length).as_py() or 0
-    return (
-        rows
-        if longest <= LONGEST_TEXT
-        else pc.if_else(pc.greater(length, LONGEST_TEXT), pa.scalar(None, rows.type), rows)
-    )
+    if (pc.max(length).as_py() or 0) <= longest:
+        return rows
+    return pc.if_else(pc.greater(length, longest), pa.scalar(None, rows.type), rows)

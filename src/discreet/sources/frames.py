@@ -22,7 +22,7 @@ from discreet.sources.identifiers import Owner
 from discreet.sources.objects import object_texts
 from discreet.sources.owners import is_typed, pandas_owners, pandas_typed, polars_owners
 from discreet.sources.parts import slot_of
-from discreet.sources.relation import handed_over
+from discreet.sources.relation import handed_over, longest_texts
 
 __all__ = ["frame_rows", "is_frame"]
 
@@ -71,31 +71,35 @@ def _package(source: object) -> str | None:
 
 
 def _pyarrow(rows: Any, schema: Schema) -> dict[str, Any]:
-    columns = columns_read(schema)
+    columns, longest = columns_read(schema), longest_texts(schema)
     require_columns(columns, rows.schema.names)
-    return {name: scannable(name, rows.column(name)) for name in columns}
+    return {name: scannable(name, rows.column(name), longest[name]) for name in columns}
 
 
 def _polars(rows: Any, schema: Schema) -> dict[str, Any]:
-    columns, truths = columns_read(schema), _truths(schema)
+    columns, truths, longest = columns_read(schema), _truths(schema), longest_texts(schema)
     require_columns(columns, rows.columns)
-    return {name: _polars_series(name, rows.get_column(name), truths[name]) for name in columns}
+    return {name: _polars_series(name, rows.get_column(name), truths[name], longest[name]) for name in columns}
 
 
-def _polars_series(name: str, rows: Any, truth: tuple[str, str]) -> Any:
+def _polars_series(name: str, rows: Any, truth: tuple[str, str], longest: int) -> Any:
     import polars
 
     if rows.dtype == polars.Object:
-        return object_texts(rows.to_list(), truth)
+        return object_texts(rows.to_list(), truth, longest)
+    if rows.dtype in (polars.String, polars.Binary):  # rows share long texts here, and Arrow would copy them
+        cell = polars.col("cell")
+        length = cell.str.len_bytes() if rows.dtype == polars.String else cell.bin.size()
+        rows = rows.alias("cell").to_frame().select(polars.when(length <= longest).then(cell)).to_series()
     if str(rows.dtype) in ("Int128", "UInt128"):  # one number beyond 64 bits widens all; Arrow has no such type
         rows = rows.cast(polars.Float64)
-    return scannable(name, rows.to_arrow())
+    return scannable(name, rows.to_arrow(), longest)
 
 
 def _pandas(rows: Any, schema: Schema) -> dict[str, Any]:
-    columns, truths = columns_read(schema), _truths(schema)
+    columns, truths, longest = columns_read(schema), _truths(schema), longest_texts(schema)
     require_columns(columns, list(rows.columns))
-    return {name: _series(name, rows[name], truths[name]) for name in columns}
+    return {name: _series(name, rows[name], truths[name], longest[name]) for name in columns}
 
 
 def _truths(schema: Schema) -> dict[str, tuple[str, str]]:
@@ -104,7 +108,7 @@ def _truths(schema: Schema) -> dict[str, tuple[str, str]]:
     return {name: ("0", "1") if name in numeric else ("false", "true") for name in columns_read(schema)}
 
 
-def _series(name: str, rows: Any, truth: tuple[str, str]) -> Any:
+def _series(name: str, rows: Any, truth: tuple[str, str], longest: int) -> Any:
     """One pandas column."""
     import pandas as pd
     import pyarrow as pa
@@ -112,17 +116,17 @@ def _series(name: str, rows: Any, truth: tuple[str, str]) -> Any:
     kind = rows.dtype
     if isinstance(kind, pd.CategoricalDtype):
         codes = rows.cat.codes.to_numpy()
-        return _series(name, pd.Series(kind.categories), truth).take(pa.array(codes, mask=codes < 0))
+        return _series(name, pd.Series(kind.categories), truth, longest).take(pa.array(codes, mask=codes < 0))
     if isinstance(kind, pd.ArrowDtype) or (isinstance(kind, pd.StringDtype) and kind.storage != "python"):
-        return scannable(name, rows.array.__arrow_array__())  # texts may hold any bytes
+        return scannable(name, rows.array.__arrow_array__(), longest)  # texts may hold any bytes
     if isinstance(kind, pd.StringDtype):
-        return object_texts(rows.to_numpy(dtype=object, na_value=None), truth)
+        return object_texts(rows.to_numpy(dtype=object, na_value=None), truth, longest)
     if kind == np.dtype(object):
-        return object_texts(rows.to_numpy(), truth)
+        return object_texts(rows.to_numpy(), truth, longest)
     if isinstance(kind, np.dtype) and kind.kind in "iufc":
         return pa.array(_floats(rows.to_numpy()))
     if kind.kind in "biuf" and not isinstance(kind, pd.SparseDtype):  # booleans, numbers with their own missing cell
-        return scannable(name, pa.array(rows.array))
+        return scannable(name, pa.array(rows.array), longest)
     raise wrong_type(name, str(kind))
 
 

@@ -27,37 +27,40 @@ if TYPE_CHECKING:
 __all__ = ["object_texts", "text_of"]
 
 
-def object_texts(cells: Any, truth: tuple[str, str]) -> "pa.Array":
-    """A sequence of objects as texts: at once where all are texts, else one by one, with the same result."""
+def object_texts(cells: Any, truth: tuple[str, str], longest: int = LONGEST_TEXT) -> "pa.Array":
+    """A sequence of objects as texts: at once where all are texts, else one by one, with the same result.
+
+    Texts of more than `longest` bytes are missing: many rows may hold one object, and each would have a copy.
+    """
     import pyarrow as pa
 
     plain = all(type(cell) is str or cell is None or type(cell) is float for cell in cells)
-    if plain and max((len(cell) for cell in cells if type(cell) is str), default=0) <= LONGEST_TEXT // 4:
+    if plain and max((len(cell) for cell in cells if type(cell) is str), default=0) <= longest // 4:
         try:
             return pa.array(cells, type=pa.large_string(), from_pandas=True)  # NaN is missing
         except (UnicodeError, pa.ArrowException):
             pass  # half a surrogate pair, or a number: read below
-    return pa.array([text_of(cell, truth) for cell in cells], type=pa.large_string())
+    return pa.array([text_of(cell, truth, longest) for cell in cells], type=pa.large_string())
 
 
-def text_of(cell: object, truth: tuple[str, str]) -> str | None:
+def text_of(cell: object, truth: tuple[str, str], longest: int = LONGEST_TEXT) -> str | None:
     """The text of one object, equal to what the engine prints for the same number; None is missing."""
     kind = type(cell)  # never isinstance: it asks the object for its class
     if issubclass(kind, str):
-        return _written(str.__str__(cell))
+        return _written(str.__str__(cell), longest)
     if kind is bool or kind is np.bool_:
         return truth[bool(cell)]
     read = _NUMBERS.get(id(kind)) or next((_BASES[base] for base in _BASES if issubclass(kind, base)), None)
     return None if read is None else _float_text(read(cell))
 
 
-def _written(text: str) -> str | None:
-    if len(text) > LONGEST_TEXT:
+def _written(text: str, longest: int) -> str | None:
+    if len(text) > longest:
         return None
     if text.isascii():
         return text
     try:
-        return text if len(text.encode()) <= LONGEST_TEXT else None
+        return text if len(text.encode()) <= longest else None
     except UnicodeEncodeError:
         return None
 

@@ -19,7 +19,7 @@ from discreet.sources.duckdb import Origin
 from discreet.sources.identifiers import Owner
 from discreet.sources.owners import is_typed
 from discreet.sources.parts import Slot, alike, place, slot_of, slots_of, storage_together, together
-from discreet.sources.relation import RAW, handed_over
+from discreet.sources.relation import RAW, handed_over, longest_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,6 +82,7 @@ class RepairedParquet:
 
     paths: tuple[str, ...]
     slots: Mapping[str, tuple[Slot, ...]]
+    longest: Mapping[str, int]  # texts, in bytes
     together: str
     view: str
     files: Sequence[str] = ()  # read here, not by DuckDB
@@ -92,7 +93,7 @@ class RepairedParquet:
 
     def attach(self, connection: Any, name: str) -> None:
         """A view of the stream under `name`."""
-        connection.register(PARTS, _stream(self.paths, self.slots))
+        connection.register(PARTS, _stream(self.paths, self.slots, self.longest))
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {RAW} AS {self.together}")
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {self.view}")
 
@@ -122,7 +123,8 @@ def parquet_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[Origin,
         at = columns.index(owner)
         typed = all(is_typed(held, owner) for held in schemas if owner in held.names)  # one rule for all files
         owners = [Owner(place(at, k), slot.storage, typed) for k, slot in enumerate(slots[owner])]
-    repaired = RepairedParquet(paths, slots, together(schema, slots, owner, PARTS), handed_over(schema, cells, owners))
+    put_together, view = together(schema, slots, owner, PARTS), handed_over(schema, cells, owners)
+    repaired = RepairedParquet(paths, slots, longest_texts(schema), put_together, view)
     if not all(alike(kinds[name]) for name in columns):
         return (repaired,), cells
     held = {name: Cell(name, slots[name][0].storage) for name in columns}
@@ -174,7 +176,9 @@ def _relation(connection: Any, paths: Sequence[str]) -> Any:
     return connection.read_parquet([escape(path) for path in paths], union_by_name=True, hive_partitioning=False)
 
 
-def _stream(paths: Sequence[str], slots: Mapping[str, tuple[Slot, ...]]) -> "pa.RecordBatchReader":
+def _stream(
+    paths: Sequence[str], slots: Mapping[str, tuple[Slot, ...]], longest: Mapping[str, int]
+) -> "pa.RecordBatchReader":
     """All files as batches of one column for each slot; texts stay codes until those that are too long are gone."""
     import pyarrow as pa
 
@@ -187,18 +191,18 @@ def _stream(paths: Sequence[str], slots: Mapping[str, tuple[Slot, ...]]) -> "pa.
             for batch in _batches(path, list(slots)):
                 own = {name: batch.column(name) for name in batch.schema.names}
                 nothing = pa.nulls(batch.num_rows)
-                columns = [_in_slots(name, own.get(name, nothing), held) for name, held in slots.items()]
+                columns = [_in_slots(name, own.get(name, nothing), held, longest[name]) for name, held in slots.items()]
                 yield pa.record_batch([array for column in columns for array in column], schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _in_slots(name: str, rows: Any, slots: Sequence[Slot]) -> list[Any]:
+def _in_slots(name: str, rows: Any, slots: Sequence[Slot], longest: int) -> list[Any]:
     """One column of a file in the slot of its type, and nothing in the others."""
     import pyarrow as pa
 
     own = slot_of(rows.type)
-    return [scannable(name, rows) if slot == own else pa.nulls(len(rows), slot.kind) for slot in slots]
+    return [scannable(name, rows, longest) if slot == own else pa.nulls(len(rows), slot.kind) for slot in slots]
 
 
 def _batches(path: str, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":

@@ -11,14 +11,14 @@ names that are cut could be one person, and a cut text a level.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from discreet.schema import Categorical, Schema
-from discreet.sources.cells import Cell, longest_text, number_levels
-from discreet.sources.identifiers import Owner, identifier
+from discreet.schema import Categorical, Person, Schema
+from discreet.sources.cells import LONGEST_TEXT, Cell, longest_text, number_levels
+from discreet.sources.identifiers import LONGEST_IDENTIFIER, Owner, identifier
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["RAW", "cells_of", "handed_over"]
+__all__ = ["RAW", "cells_of", "handed_over", "longest_texts"]
 
 RAW = "raw"  # the relation that a reader found
 
@@ -26,6 +26,17 @@ RAW = "raw"  # the relation that a reader found
 def cells_of(schema: Schema, held: Mapping[str, Cell]) -> dict[str, Cell]:
     """How the declared columns are held after they were handed over."""
     return {name: Cell(f"c{i}", held[name].storage) for i, name in enumerate(schema.columns)}
+
+
+def longest_texts(schema: Schema) -> dict[str, int]:
+    """How many bytes a text of each column that is read may have; a longer one means what a missing cell does.
+
+    Readers that copy texts ask this first: one text that many rows share would be as many long ones.
+    """
+    longest = {name: longest_text(column) for name, column in schema.columns.items()}
+    if isinstance(schema.unit, Person):
+        longest[schema.unit.column] = max(longest.get(schema.unit.column, 0), LONGEST_IDENTIFIER)
+    return {name: min(length, LONGEST_TEXT) for name, length in longest.items()}
 
 
 def handed_over(
