@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, logsumexp
 
+import discreet as dc
 from discreet.noise import DiscreteGaussian
+from discreet.samplers import concave_weight
+from discreet.samplers.concave_weight import ConcaveWeight
 from discreet.samplers.fourier import NoisySum
 from discreet.samplers.record_laws import ClampedExponential, ClampedNormal, ClampedPoisson, Lattice, RecordLaw
 from discreet.samplers.weighted_sum import WeightedSum
@@ -79,3 +82,29 @@ def test_no_records_and_no_parameters() -> None:
     empty = WeightedSum(record, 0, gaussian(1.0, 2.0))
     np.testing.assert_allclose(empty.log_likelihood([1.0, 2.0]), gaussian(1.0, 2.0)(np.zeros(2)))
     assert WeightedSum(record, 5, gaussian(1.0, 2.0)).log_likelihood(np.empty(0)).shape == (0,)
+
+
+def panels_of_a_rounded_law() -> int:
+    """How many panels the log-density of a draw takes whose mean, near 1,000, is rounded like any double there."""
+    weight = ConcaveWeight.of(lambda s: -0.5 * ((1000.5 + s / 4000.0 - 1000.5) / 0.0067) ** 2, 2000.0)
+    sums = np.array([-300.0, 0.0, 10.0])
+    np.testing.assert_allclose(weight(sums), -0.5 * (sums / 26.8) ** 2, atol=1e-6)
+    return weight.value.edges.size - 1
+
+
+def test_a_weight_that_is_rounded_coarsely_takes_few_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert panels_of_a_rounded_law() <= 64
+    monkeypatch.setattr(concave_weight, "NOISE", 0.0)  # the planted twin: halved for ever, here no deeper than 12 times
+    monkeypatch.setattr(concave_weight, "DEEPEST", 12)
+    assert panels_of_a_rounded_law() > 1000
+
+
+def test_a_mean_far_from_zero_is_read_like_one_near_it() -> None:
+    """Shifting column, prior and draws together shifts the posterior and nothing else."""
+    intervals = []
+    for low in (0.0, 1000.0):
+        schema = dc.Schema({"x": dc.Bounded(low, low + 1)}, n=2000)
+        model = dc.NormalMean("x", sd=0.3, prior=(low + 0.5, 1.0))
+        (drawn,) = dc.simulate(model, None, dc.DirectSample(), runs=1, seed=1, schema=schema, n=2000)
+        intervals.append(np.asarray(drawn.posterior().interval(0.9)) - low)
+    np.testing.assert_allclose(intervals[0], intervals[1], atol=1e-6)

@@ -26,6 +26,7 @@ NODES = np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
 TO_COEFFICIENTS = np.linalg.inv(np.polynomial.chebyshev.chebvander(NODES, DEGREE))
 DEEPEST = 24  # halvings of a panel
 EXACT, DIGITS = 1e-11, 1e-14  # error of a panel, absolute and relative to its values
+NOISE, HELPED = 1e-3, 4.0  # a panel below the first whose error no longer falls by the second holds rounding errors
 FLATTEST = 1e3  # ranges: a weight whose width exceeds this is flat
 
 
@@ -90,14 +91,18 @@ class _Panels:
 
     @classmethod
     def of(cls, function: Weight, farthest: float) -> "_Panels":
-        left, half, done = np.array([-farthest]), farthest, []
+        left, half, before, done = np.array([-farthest]), farthest, np.array([np.inf]), []
         for depth in range(DEEPEST + 1):
             values = np.maximum(function(left[:, np.newaxis] + half * (1.0 + NODES)), LOWEST)
             coefficients = values @ TO_COEFFICIENTS.T
             limit = EXACT + DIGITS * np.abs(values).max(axis=1)
-            exact = (np.abs(coefficients[:, -3:]).max(axis=1) < limit) | (depth == DEEPEST)
+            error = np.abs(coefficients[:, -3:]).max(axis=1)
+            # laws of draws far from 0 are rounded more coarsely than the limit: halving would never end
+            settled = (error < NOISE) & (error > before / HELPED)
+            exact = (error < limit) | settled | (depth == DEEPEST)
             done += list(zip(left[exact], coefficients[exact], strict=True))
             left, half = np.ravel(left[~exact, np.newaxis] + half * np.array([0.0, 1.0])), 0.5 * half
+            before = np.repeat(error[~exact], 2)
             if not left.size:
                 break
         done.sort(key=lambda panel: panel[0])
