@@ -5,14 +5,13 @@ price that is rounded up where the limit is rounded down, does not fit.
 """
 
 import random
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import discreet as dc
-from discreet.accounting import filters
+from discreet.accounting import rounding
 from discreet.accounting.conversions import gaussian_mu, zcdp_rho
 from discreet.accounting.filters import filter_for
 from discreet.accounting.rounding import rational, share_down
@@ -104,7 +103,7 @@ def check_whole_budgets() -> None:
 
 def test_a_release_of_a_whole_pure_budget_fits_whatever_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     check_whole_budgets()
-    monkeypatch.setattr(filters, "QUANTUM", Decimal("1e-18"))  # planted twin: 1/300 has 19 decimals
+    monkeypatch.setattr(rounding, "WRITTEN_DECIMALS", 18)  # planted twin: 1/300 has 19 decimals
     with pytest.raises(AssertionError):
         check_whole_budgets()
 

@@ -11,7 +11,8 @@ them within its half, so that a single exact number is enough. A release that is
 Gaussian, zCDP, within a distance of an ideal law) is (epsilon(delta_i), delta_i)-DP for every delta_i: it is charged at
 the cheapest of a few public ones.
 
-A spend is an exact decimal rounded up at 1e-30, a limit is rounded down, and their comparison is exact. The largest rho
+A spend is an exact decimal, a limit too, and their comparison is exact. Numbers as they were typed, and multiples of
+them, stay as they are; what is computed is rounded at 1e-18, a spend up and a limit down. The largest rho
 and mu of a budget are those whose spend, so rounded, still meets it: what is calibrated to a budget fits into it.
 """
 
@@ -22,7 +23,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import reduce
 
 from discreet.accounting import conversions
-from discreet.accounting.rounding import QUANTUM, SMALLEST_REQUEST, charged, decimal
+from discreet.accounting.rounding import SMALLEST_REQUEST, amount_of, charged, decimal
 from discreet.errors import GuaranteeError
 from discreet.guarantee import (
     ZCDP,
@@ -74,7 +75,7 @@ class Filter:
             total = EXACT.add(total, EXACT.multiply(price, Decimal(count)))
         if total > LARGEST_REQUEST:
             raise GuaranteeError(f"Ledger.reserve {self.unit} must be below 1e100, got more for {guarantee!r}")
-        spend = total.quantize(QUANTUM, rounding=ROUND_CEILING, context=EXACT)
+        spend = amount_of(total, ROUND_CEILING)
         if spend < SMALLEST_REQUEST:
             raise GuaranteeError(f"Ledger.reserve {self.unit} must be at least 1e-12, got {total:.3g}")
         return spend
@@ -94,7 +95,10 @@ class Filter:
 
     def limit(self, budget: Budget) -> Decimal:
         """The whole budget in this filter's unit, rounded down."""
-        return self.limit_of(budget).quantize(QUANTUM, rounding=ROUND_FLOOR, context=EXACT)
+        limit = amount_of(self.limit_of(budget), ROUND_FLOOR)
+        if limit > LARGEST_REQUEST:
+            raise GuaranteeError(f"Ledger.budget must be below 1e100 in {self.unit}, got {budget}")
+        return limit
 
     def describe(self, amount: Decimal, budget: Budget) -> str:
         """An amount in the filter's unit and as epsilon at the budget's delta."""

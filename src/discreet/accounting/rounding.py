@@ -16,6 +16,7 @@ __all__ = [
     "SMALLEST_DELTA",
     "SMALLEST_REQUEST",
     "ULPS",
+    "amount_of",
     "charged",
     "decimal",
     "outward",
@@ -30,7 +31,8 @@ __all__ = [
 
 LARGEST = 2**1000
 
-QUANTUM = Decimal("1e-30")  # a ledger's amounts are multiples of it, as is every double from 1e-12 on, as written
+QUANTUM = Decimal("1e-18")  # computed amounts of a ledger are multiples of it
+WRITTEN_DIGITS, WRITTEN_DECIMALS = 24, 30  # of amounts that stay as they are: up to 10^7 times a double, as written
 SMALLEST_REQUEST = Decimal("1e-12")
 EXACT = Context(prec=400)
 
@@ -60,7 +62,15 @@ def charged(number: float, *, power: int = 1) -> Decimal:
     amount = reduce(EXACT.multiply, [decimal(number)] * power)
     if amount < SMALLEST_REQUEST:
         return amount
-    return amount.quantize(QUANTUM, rounding=ROUND_CEILING, context=EXACT)
+    return amount_of(amount, ROUND_CEILING)
+
+
+def amount_of(number: Decimal, rounding: str) -> Decimal:
+    """A ledger's amount: multiples of a number that a person typed stay exact, computed ones are rounded at 1e-18."""
+    _, digits, exponent = number.normalize(EXACT).as_tuple()
+    if len(digits) <= WRITTEN_DIGITS and isinstance(exponent, int) and exponent >= -WRITTEN_DECIMALS:
+        return number
+    return number.quantize(QUANTUM, rounding=rounding, context=EXACT)
 
 
 def rational(number: float) -> Fraction:
