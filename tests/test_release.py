@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,8 @@ def test_releases_survive_a_file(data: dc.Dataset, ledger: dc.Ledger, tmp_path: 
         loaded = dc.load(tmp_path / "r.json")
         assert loaded.to_json() == release.to_json()
         assert loaded.guarantee == release.guarantee
+        assert (loaded, {loaded}) == (release, {release})
+        assert loaded != replace(release, value={name: numbers + 1 for name, numbers in release.value.items()})
         assert np.allclose(next(iter(loaded.value.values())), next(iter(release.value.values())))
 
 

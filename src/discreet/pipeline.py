@@ -22,7 +22,10 @@ __all__ = ["check_types", "query_of", "release", "simulate"]
 
 T = TypeVar("T")
 
-FAILED = "the release could not be computed: it stays charged, and the same request may be made again"
+FAILED = (
+    "the release could not be computed: the request stays charged, and the same request again resumes it and costs "
+    "nothing"
+)
 INTERRUPTED = "interrupted: the request stays charged, and the same request again resumes it and costs nothing"
 NOT_SIMULATED = "the simulation could not be computed on this dataset"
 

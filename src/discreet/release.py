@@ -65,7 +65,7 @@ def recipe_of(model: Any, dataset_id: str, schema: Schema, mechanism: Any) -> di
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Release:
     """What left the private side, and what is needed to read it."""
 
@@ -77,6 +77,17 @@ class Release:
     truth: Mapping[str, Any] | None = field(default=None, repr=False)
     accounting: int = version.ACCOUNTING  # that priced it
     paid: Guarantee | None = None  # where an older accounting asked less than today's guarantee says
+
+    def __eq__(self, other: object) -> bool:
+        """The same request, entry and numbers."""
+        if not isinstance(other, Release):
+            return NotImplemented
+        same = all(getattr(self, name) == getattr(other, name) for name in ("recipe", "guarantee", "entry", "private"))
+        named = self.value.keys() == other.value.keys()
+        return same and named and all(np.array_equal(self.value[name], other.value[name]) for name in self.value)
+
+    def __hash__(self) -> int:
+        return hash((self.entry, self.private))
 
     @property
     def notice(self) -> str:

@@ -285,3 +285,10 @@ def test_names_that_differ_only_in_case_are_two_columns():
     query = Statistics(schema, (Counts.over(schema, "x", "a"), Counts.over(schema, "y", "A")))
     frame = pd.DataFrame({"a": [0, 0], "A": [1, 1]})
     assert plain(open_dataset(frame, schema, id="x").source.statistics(query)) == {"x": [2, 0], "y": [0, 2]}
+
+
+@pytest.mark.parametrize("sign", [";", "\t", "|"])
+def test_another_sign_between_columns_is_named(sign: str, tmp_path: Path):
+    path = tmp_path / "wards.csv"
+    path.write_text(f"id{sign}ward\n1{sign}A\n")
+    assert "commas between columns" in refusal(SchemaError, lambda: open_dataset(path, SCHEMA))

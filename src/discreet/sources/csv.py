@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CsvFiles", "csv_files"]
 
+OTHER_SIGNS = ";\t|"  # that other files have between columns
 LONGEST_LINE = 2**20
 BLOCK = 2**20
 LINE_FEED, CARRIAGE_RETURN, COMMA, QUOTE = b'\n\r,"'
@@ -77,6 +78,8 @@ def csv_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[CsvFiles], 
         raise SchemaError("open.source must be CSV files with one and the same header, got different headers")
     (header,) = headers
     columns = columns_read(schema)
+    if len(header) == 1 and header[0] not in columns and any(sign in header[0] for sign in OTHER_SIGNS):
+        raise SchemaError("open.source must be CSV files with commas between columns, got another sign in the header")
     require_columns(columns, header)
     cells = {name: Cell(f"c{i}", "text") for i, name in enumerate(columns)}
     owners = [Owner(cells[schema.unit.column].column, "field")] if isinstance(schema.unit, Person) else []
