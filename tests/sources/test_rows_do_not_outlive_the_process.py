@@ -234,7 +234,7 @@ def test_a_full_disk_is_the_usual_refusal(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
     ledger = Ledger.create(tmp_path / "t.ledger", dc.Budget(3.0, 1e-6))
     mechanism = dc.GibbsPosterior(epsilon=1.0, delta=1e-7, steps=2)
-    with pytest.raises(ReleaseError, match="could not be computed: it stays charged") as caught:
+    with pytest.raises(ReleaseError, match="could not be computed: the request stays charged") as caught:
         dc.release(dc.LogisticRegression("y", ("x",)), dc.open(str(table), schema), mechanism, ledger)
     assert caught.value.__context__ is None
     assert list((tmp_path / "spill").iterdir()) == []
