@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.samplers.truncated import truncated_beta_draws, truncated_dirichlet
+from discreet.mechanisms.draws.truncated_probabilities import truncated_beta_draws, truncated_dirichlet
 
 RUNS = 3
 BETAS = 1_000_000

@@ -20,11 +20,11 @@ import discreet as dc
 from benchmarks.peers import environment
 from benchmarks.statistics import seconds, verdict
 from benchmarks.tables import DATA
-from discreet.families import HiddenMarkov
+from discreet.inference.hidden_markov.hidden_chains import flat_counts, hidden_chains, prior_of
+from discreet.queries.families.base import HiddenMarkov
 from discreet.report import profile_bars, save, state_map
-from discreet.samplers.hidden_markov import flat_counts, hidden_chains, prior_of
 from discreet.sources.duckdb import connect
-from discreet.studies.event_logs import tempered_draws
+from discreet.studies.event_log_studies import tempered_draws
 
 REGIONS, MONTHS, STATES, FIELDS, LEVELS, SWEEPS = 20, 72, 10, 5, 10, 200
 LEAST_SPEEDUP, LARGEST_RATIO, LARGEST_COUNTING = 100.0, 1.0, 1.3
@@ -70,8 +70,8 @@ def sweeps() -> None:
 
 def compiled_sweeps(family: HiddenMarkov, counts: dict[str, Any]) -> Callable[[int], None]:
     """Blocked sweeps of one chain that has begun."""
-    from discreet.samplers.hidden_markov import plug_in_start
-    from discreet.samplers.kernels.hidden_states import blocked_sweep
+    from discreet.inference.hidden_markov.hidden_chains import plug_in_start
+    from discreet.inference.hidden_markov.kernels.hidden_states import blocked_sweep
 
     rng, flat, prior = np.random.default_rng(0), flat_counts(family, counts), prior_of(family)
     hidden = plug_in_start(family, flat, rng, 10)

@@ -23,9 +23,9 @@ import discreet as dc
 from benchmarks.peers import diffprivlib_fits
 from benchmarks.statistics import verdict
 from benchmarks.tables import DATA, Task, adult
-from discreet.losses import CHUNK
-from discreet.samplers.kernels.margins import BLOCKS, LOGISTIC, gradients
-from discreet.samplers.langevin import threads
+from discreet.mechanisms.gibbs_posterior.kernels.margins import BLOCKS, LOGISTIC, gradients
+from discreet.mechanisms.gibbs_posterior.langevin_chains import threads
+from discreet.queries.losses.base import CHUNK
 
 STEPS, RUNS, TURNS = 1000, 5, 4
 LARGEST_RATIO, LEAST_SPEEDUP, LEAST_SHARE = 0.5, 7.0, 0.5

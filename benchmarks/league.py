@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 import discreet as dc
 from benchmarks.peers import diffprivlib_fits
 from benchmarks.tables import DATA, Task, abalone, adult, mnist
-from discreet.accounting.gibbs_law import GibbsLaw
-from discreet.losses import Loss
+from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw
+from discreet.queries.losses.base import Loss
 from discreet.sources.dataset import Dataset
 from discreet.sources.design import Design
 

@@ -13,8 +13,8 @@ import duckdb
 from numpy import median
 
 from benchmarks.statistics import seconds, verdict
-from discreet.axes import PRODUCT_BITS
-from discreet.query import Counts, Statistics, Sum
+from discreet.queries.centred_columns import PRODUCT_BITS
+from discreet.queries.statistics import Counts, Statistics, Sum
 from discreet.schema import Bounded, Schema
 from discreet.sources.duckdb import connect
 from discreet.sources.open import open_dataset

@@ -16,12 +16,12 @@ from scipy.stats import dirichlet
 
 import discreet as dc
 from benchmarks.statistics import verdict
+from discreet.inference.diagnostics import bulk_ess
+from discreet.inference.network.network_chains import WARM_UP, network_chains
+from discreet.inference.network.network_problem import NetworkProblem
 from discreet.noise import DiscreteLaplace
 from discreet.posterior import Posterior
-from discreet.samplers.diagnostics import bulk_ess
-from discreet.samplers.network import WARM_UP, network_chains
-from discreet.samplers.network_problem import NetworkProblem
-from discreet.sizes import KnownSize
+from discreet.schema.row_counts import KnownSize
 
 LEVELS, RECORDS, DRAWS, ONES = 30, 100_000, 10_000, 31_200
 SWEEPS, WARM_SWEEPS = 300, 50
@@ -89,8 +89,8 @@ def compare(
 
 def record_sweeps(problem: NetworkProblem, rng: np.random.Generator) -> float:
     """Effective samples per second of sweeps that propose every record once."""
-    from discreet.samplers.kernels.network import draw_rows
-    from discreet.samplers.kernels.network_records import State, fill, replace
+    from discreet.inference.network.kernels.network_layout import draw_rows
+    from discreet.inference.network.kernels.network_records import State, fill, replace
 
     cells = problem.alpha.size
     records, tables = np.empty(RECORDS, dtype=np.int64), np.zeros(cells, dtype=np.int64)

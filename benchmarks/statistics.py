@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 from numpy import median
 
-from discreet.query import Counts, Statistics
+from discreet.queries.statistics import Counts, Statistics
 from discreet.schema import Categorical, Schema
 from discreet.sources.duckdb import connect
 from discreet.sources.open import open_dataset

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import discreet as dc
-from discreet.losses import Loss
 from discreet.posterior.new_rows import new_rows
+from discreet.queries.losses.base import Loss
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 import discreet as dc
 from discreet.report import held_out_curves, profile_bars, save, state_map, tiles
-from discreet.studies.event_logs import METHODS, HeldOut, held_out_curve
+from discreet.studies.event_log_studies import METHODS, HeldOut, held_out_curve
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "docs" / "guides"

@@ -83,7 +83,9 @@ def cli_page() -> str:
 
 def pages() -> dict[Path, str]:
     """Every generated page and its text."""
-    proofs = {DOCS / "theory" / proof.name: proof.read_text() for proof in sorted(PROOFS.glob("*.md"))}
+    proofs = {
+        DOCS / "theory" / f"{proof.parent.name}.md": proof.read_text() for proof in sorted(PROOFS.glob("*/proof.md"))
+    }
     return {DOCS / "reference" / "python.md": python_page(), DOCS / "reference" / "cli.md": cli_page(), **proofs}
 
 

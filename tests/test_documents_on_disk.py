@@ -16,10 +16,10 @@ import pytest
 
 import discreet as dc
 from discreet import files
+from discreet.cli.study import Study
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.ledger import Ledger
 from discreet.release import Release, load
-from discreet.study import Study
 
 
 @pytest.fixture(scope="module")

@@ -162,7 +162,7 @@ def interrupted_releases(
 @pytest.fixture
 def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains that stay where they start: a compiled kernel makes no calls."""
-    chains = "discreet.mechanisms.gibbs_posterior.langevin_chains"
+    chains = "discreet.mechanisms.gibbs_posterior.gibbs_posterior.langevin_chains"
     monkeypatch.setattr(chains, lambda run, design, count, size, *_: np.zeros((count, size)))
 
 

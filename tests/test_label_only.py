@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.audit import loss_attack
-from discreet.losses import Loss
+from discreet.auditing import loss_attack
+from discreet.queries.losses.base import Loss
 from discreet.schema import Schema
 
 DELTA, EPSILON = 0.02, 2.0
@@ -164,7 +164,7 @@ def test_a_replaced_record_is_not_protected(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("formula", ["tanh(t)", "tanh(t) - 1e-15 * y", "1e6 * tanh(t) - 1e-9 * y"])
 def test_targets_that_hardly_matter_cost_their_rounding(formula: str) -> None:
     """Slopes are rounded at their own size, which is all that two targets differ by here."""
-    from discreet.samplers.kernels.margins import TABLE, slopes
+    from discreet.mechanisms.gibbs_posterior.kernels.margins import TABLE, slopes
 
     bound = 1e6 if "1e6" in formula else 1.0
     query = dc.ConvexLoss("t", ("a",), slope=formula, bound=bound).query(labelled("t"))

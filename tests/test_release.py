@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.query import Statistics
+from discreet.queries.statistics import Statistics
 from discreet.release import Release
 
 FRAME = pd.DataFrame({"smoker": [0, 1, 1, 0, 1] * 20, "ward": ["A", "B", "C", "A", "A"] * 20})

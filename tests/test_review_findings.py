@@ -217,7 +217,7 @@ def test_the_audit_removes_a_row_where_the_relation_says_so() -> None:
 
 
 def test_lower_bounds_survive_any_counts() -> None:
-    from discreet.audit import epsilon_lower_bound
+    from discreet.auditing import epsilon_lower_bound
 
     assert epsilon_lower_bound(50, 50, 100, delta=0.5) == 0.0
     with pytest.raises(dc.QueryError, match="must be below 1"):
@@ -284,7 +284,7 @@ def test_every_row_of_a_person_has_the_same_chance_to_be_kept() -> None:
 
 
 def test_the_size_of_a_group_follows_a_sharp_guess_of_the_whole() -> None:
-    from discreet.sizes import NormalSizes, ShareSizes, UniformSizes
+    from discreet.schema.row_counts import NormalSizes, ShareSizes, UniformSizes
 
     sharp = ShareSizes(NormalSizes(1000, 5.0, 10**6), 2).log_weight(np.array([0, 1, 100, 500, 900]))
     assert np.ptp(sharp) < 0.1  # given about 1,000 in two groups, every size below is alike
@@ -483,8 +483,8 @@ def test_states_that_no_chain_has_are_refused_in_files(name: str, place: tuple, 
 
 def test_a_printed_map_lists_the_states_it_shows() -> None:
     """Ties between states may leave an earlier one without a cell: what is listed is what the map has."""
+    from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
     from discreet.posterior import EventGrid, EventLogPosterior
-    from discreet.samplers.hidden_markov import HiddenDraws
 
     grid = EventGrid("r", "t", ("a",), tuple("123456"), {"f": ("x", "y")})
     rng = np.random.default_rng(0)

@@ -20,12 +20,12 @@ import pytest
 
 import discreet as dc
 from discreet.accounting import version
-from discreet.accounting.filters import Filter
 from discreet.guarantee import AllOf, Guarantee, Leaf, Repeated, Within, comparison, from_json
 from discreet.guarantee.comparison import Reading, above, read_today, same
 from discreet.ledger import ledger as ledger_module
 from discreet.ledger import verification
 from discreet.ledger.entry import request_key
+from discreet.ledger.filters import Filter
 from discreet.mechanisms import MECHANISMS
 from discreet.release import Release, recipe_of
 from pairs import one_per_pair

@@ -71,14 +71,14 @@ _HOME = {
     "StatisticalQuery": "models",
     "Within": "guarantee",
     "ZCDP": "guarantee",
-    "audit": "audit",
+    "audit": "auditing",
     "compare": "planning",
     "load": "release",
     "open": "sources",
     "plan": "planning",
     "release": "pipeline",
     "simulate": "pipeline",
-    "synthetic_event_log": "event_logs",
+    "synthetic_event_log": "studies.synthetic_event_log",
 }
 
 __all__ = [*sorted(_HOME)]

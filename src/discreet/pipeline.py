@@ -9,13 +9,13 @@ import numpy as np
 
 from discreet.errors import DiscreetError, QueryError, ReleaseError
 from discreet.ledger import Ledger
-from discreet.losses import Loss, Query
 from discreet.mechanisms import MECHANISMS, GibbsPosterior, Mechanism
 from discreet.models import MODELS, Model
-from discreet.randomness import NoiseSource, SeededNoise, SystemNoise
+from discreet.noise.sources import NoiseSource, SeededNoise, SystemNoise
+from discreet.queries.losses.base import Loss, Query
 from discreet.release import Release, recipe_of
 from discreet.schema import Person, Schema
-from discreet.sizes import ShareSizes
+from discreet.schema.row_counts import ShareSizes
 from discreet.sources import CodedRows, Dataset
 
 __all__ = ["check_types", "query_of", "release", "simulate"]

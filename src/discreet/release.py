@@ -18,10 +18,8 @@ from discreet import files
 from discreet import guarantee as guarantees
 from discreet.accounting import version
 from discreet.errors import DiscreetError, QueryError, ReleaseError
-from discreet.families import Dirichlet, DirichletTables, SumFamily
 from discreet.guarantee import Guarantee
 from discreet.guarantee.comparison import read_today
-from discreet.losses import Loss, Query
 from discreet.mechanisms import (
     MECHANISMS,
     ConjugateSample,
@@ -41,7 +39,9 @@ from discreet.posterior import (
     beta_given_draws,
     pooled_posterior,
 )
-from discreet.query import Statistics
+from discreet.queries.families.base import Dirichlet, DirichletTables, SumFamily
+from discreet.queries.losses.base import Loss, Query
+from discreet.queries.statistics import Statistics
 from discreet.recipe import build, describe
 from discreet.schema import Schema
 

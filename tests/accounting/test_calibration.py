@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 import discreet as dc
-from discreet.accounting import calibration
 from discreet.accounting.divergences import dirichlet_renyi
 from discreet.cli import main
+from discreet.mechanisms import calibrations as calibration
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ import discreet as dc
 from discreet.accounting import conversions, curves, divergences, gamma_divergences, gibbs, profiles
 from discreet.accounting.curve_calibration import smallest_within
 from discreet.accounting.loss_distribution import LossDistribution
-from discreet.accounting.pure_composition import composed_pure_delta
 from discreet.accounting.rounding import MARGIN, outward, typed_root_up, typed_up
-from discreet.features import ROUNDED_UP
 from discreet.guarantee import GUARANTEES, Guarantee
 from discreet.guarantee.conjugate import CURVES
+from discreet.queries.features import ROUNDED_UP
+from discreet.studies.pure_composition import composed_pure_delta
 
 DIGITS = 120
 CLOSE = 1e-9  # how far a certificate may be above the truth, relative

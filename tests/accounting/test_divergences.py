@@ -15,14 +15,12 @@ from discreet.accounting.divergences import (
     diffused_scale,
     dirichlet_divergence,
     dirichlet_renyi,
-    entropy_excess,
     gaussian_mean_mu,
     gaussian_mean_renyi,
     largest_order,
-    log_gamma_step,
-    stirling_error,
 )
 from discreet.errors import GuaranteeError
+from discreet.numerics.stirling import entropy_excess, log_gamma_step, stirling_error
 
 
 def printed(text: str) -> object:

@@ -19,8 +19,11 @@ from scipy.stats import binom
 from discreet.accounting.bounded_losses import ball_range, bounded_difference_range, bounded_loss_range
 from discreet.accounting.curves import bounded_range_delta, gaussian_delta
 from discreet.accounting.gibbs import gibbs_mu, largest_beta
-from discreet.accounting.glm import concentrated_precision, diffused_power, glm_renyi, label_flip_renyi
-from discreet.accounting.pac_bayes import (
+from discreet.accounting.rejection import acceptance_at_least, gradient_after, proposals_for
+from discreet.errors import GuaranteeError
+from discreet.guarantee import AllOf, ApproxDP, BoundedRange, GaussianDP, Within
+from discreet.studies.glm import concentrated_precision, diffused_power, glm_renyi, label_flip_renyi
+from discreet.studies.pac_bayes import (
     beta_limit_by_hoeffding,
     beta_limit_by_symmetry,
     excess_by_hoeffding,
@@ -29,10 +32,7 @@ from discreet.accounting.pac_bayes import (
     mean_temperature,
     risk_bound,
 )
-from discreet.accounting.proposition13 import LangevinSchedule, distance_bound, langevin_schedule, shorter_schedule
-from discreet.accounting.rejection import acceptance_at_least, gradient_after, proposals_for
-from discreet.errors import GuaranteeError
-from discreet.guarantee import AllOf, ApproxDP, BoundedRange, GaussianDP, Within
+from discreet.studies.proposition13 import LangevinSchedule, distance_bound, langevin_schedule, shorter_schedule
 
 
 def printed(text: str) -> object:

@@ -13,7 +13,7 @@ from scipy.special import expit, ndtr
 
 from discreet.accounting.curves import gaussian_delta
 from discreet.accounting.gibbs import langevin_mu
-from discreet.accounting.langevin import (
+from discreet.accounting.langevin_privacy import (
     cyclic_langevin_mu,
     langevin_mu_from,
     noiseless_start_distance,

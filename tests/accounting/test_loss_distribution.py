@@ -13,13 +13,10 @@ from discreet.accounting import loss_distribution
 from discreet.accounting.conversions import gaussian_epsilon
 from discreet.accounting.curves import gaussian_delta, pure_delta
 from discreet.accounting.loss_distribution import LossDistribution, compose_all, grid_for
-from discreet.accounting.profiles import (
-    discrete_gaussian_delta,
-    discrete_laplace_delta,
-)
-from discreet.accounting.pure_composition import composed_pure_delta, composed_pure_epsilon
+from discreet.accounting.profiles import discrete_gaussian_delta, discrete_laplace_delta
 from discreet.accounting.rounding import MARGIN
 from discreet.errors import GuaranteeError
+from discreet.studies.pure_composition import composed_pure_delta, composed_pure_epsilon
 
 GRID = 2.0**-10
 

@@ -13,7 +13,13 @@ from scipy.special import betainc, betaincc, betaln, expit
 
 from discreet.accounting import profiles
 from discreet.accounting.conversions import gaussian_epsilon, gaussian_mu, renyi_epsilon, zcdp_epsilon, zcdp_rho
-from discreet.accounting.curves import bounded_range_delta, bounded_range_renyi, gaussian_delta, pure_delta, pure_renyi
+from discreet.accounting.curves import (
+    bounded_range_delta,
+    bounded_range_renyi,
+    gaussian_delta,
+    pure_delta,
+    pure_renyi,
+)
 from discreet.accounting.divergences import dirichlet_renyi
 from discreet.accounting.profiles import (
     beta_concentrated_shrink,
@@ -26,8 +32,8 @@ from discreet.accounting.profiles import (
     discrete_laplace_delta,
     discrete_laplace_epsilon,
 )
-from discreet.accounting.pure_composition import composed_pure_delta, composed_pure_epsilon
 from discreet.errors import GuaranteeError
+from discreet.studies.pure_composition import composed_pure_delta, composed_pure_epsilon
 
 
 def printed(text: str) -> object:

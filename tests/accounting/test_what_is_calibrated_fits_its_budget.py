@@ -13,9 +13,9 @@ import pytest
 import discreet as dc
 from discreet.accounting import rounding
 from discreet.accounting.conversions import gaussian_mu, zcdp_rho
-from discreet.accounting.filters import filter_for
 from discreet.accounting.rounding import rational, share_down
 from discreet.guarantee import Guarantee
+from discreet.ledger.filters import filter_for
 
 COUNTS = [*range(1, 101), 997, 10**4, 123_457, 10**7]
 SCHEMA = dc.Schema({"x": dc.Bounded(-1, 1), "y": dc.Binary()}, n=1000)

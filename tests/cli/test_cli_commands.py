@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from discreet import guarantee as guarantees
-from discreet.cli import init
+from discreet.cli import init_command as init
+from discreet.cli.study import Study, json_schema
 from discreet.guarantee import Budget
 from discreet.ledger import Ledger
 from discreet.release import load
-from discreet.study import Study, json_schema
 
 COMMANDS = [
     "",

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli import demo, example
+from discreet.cli import demo_command as demo
+from discreet.cli import example
+from discreet.cli.study import Study
 from discreet.ledger import Ledger
 from discreet.release import load
-from discreet.study import Study
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from test_cli_neighbours import leaves
 from discreet.guarantee import Budget
 from discreet.ledger import Ledger
 from discreet.sources import duckdb as engine
-from discreet.sources import relation
+from discreet.sources.sql import relation
 
 STUDY = """
 id = "patients-2026"

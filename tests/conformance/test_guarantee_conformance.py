@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
-from discreet.accounting.filters import FILTERS
 from discreet.guarantee import GUARANTEES
+from discreet.ledger.filters import FILTERS
 
 PARAMETERS = {
     "PureDP": lambda x: dc.PureDP(x),

@@ -64,7 +64,9 @@ def read(posterior: Any) -> dict[str, Any]:
         "interval": asked(lambda: posterior.interval(0.9)),
         "summary": asked(lambda: str(posterior.summary())),
         "sample": asked(lambda: posterior.sample(3, rng)),
-        "predict": asked(lambda: posterior.predict(*((small_table(),) if hasattr(posterior, "information") else (3, rng)))),
+        "predict": asked(
+            lambda: posterior.predict(*((small_table(),) if hasattr(posterior, "information") else (3, rng)))
+        ),
         "tree": asked(lambda: sorted(posterior.to_datatree().groups)),
     }
 
@@ -100,7 +102,13 @@ def of_pair(pair: Any, *, chains: bool) -> dict[str, Any]:
 
 def takes_long(pair: Any) -> bool:
     """Posteriors that are chains of many states."""
-    return pair.name.split(" ")[0] in ("BayesianNetwork", "EventLogHMM", "LinearRegression", "MultivariateNormal", "Normal")
+    return pair.name.split(" ")[0] in (
+        "BayesianNetwork",
+        "EventLogHMM",
+        "LinearRegression",
+        "MultivariateNormal",
+        "Normal",
+    )
 
 
 def other_tables() -> Iterator[tuple[str, Case]]:
@@ -108,7 +116,9 @@ def other_tables() -> Iterator[tuple[str, Case]]:
     noisy, gauss = dc.NoisyStatistics(epsilon=0.5), dc.NoisyStatistics(rho=0.1)
     person = dc.Schema(COLUMNS, unit=dc.Person("id", 2), n=ROWS)
     private = dc.Schema(COLUMNS, relation="add-remove", n_max=40)
-    excluded = dc.Schema({**COLUMNS, "smoker": dc.Binary(missing="exclude"), "age": dc.Bounded(0, 100, missing="exclude")}, n=ROWS)
+    excluded = dc.Schema(
+        {**COLUMNS, "smoker": dc.Binary(missing="exclude"), "age": dc.Bounded(0, 100, missing="exclude")}, n=ROWS
+    )
     plainly = dc.Schema(COLUMNS, n=ROWS)
     models = {
         "beta": dc.BetaBernoulli("smoker", prior=(2.0, 3.0)),
@@ -122,38 +132,103 @@ def other_tables() -> Iterator[tuple[str, Case]]:
     for name, model in models.items():
         for title, schema, n in (("person", person, ROWS), ("private n", private, 20), ("excluded", excluded, ROWS)):
             for noise, mechanism in (("laplace", noisy), ("gauss", gauss)):
-                yield f"{name}, {title}, {noise}", lambda m=model, k=mechanism, s=schema, n=n: simulated(m, k, s, n, {}, {"kind": "plug-in"})
+                yield (
+                    f"{name}, {title}, {noise}",
+                    lambda m=model, k=mechanism, s=schema, n=n: simulated(m, k, s, n, {}, {"kind": "plug-in"}),
+                )
         if name not in ("dirichlet", "naive"):
             grouped = type(model)(**{**vars(model), "by": "stage"})
             yield f"{name}, groups", lambda m=grouped: simulated(m, noisy, plainly, ROWS, {}, {"pooling": "partial"})
         yield f"{name}, public", lambda m=model: m.updated(dc.open(small_table(), plainly, id="public"))
     yield "beta, prior", lambda: simulated(models["beta"], noisy, plainly, ROWS, {"prior": (4.0, 1.0)})
-    yield "compare", lambda: dc.compare(models["beta"], dc.Budget(1.0, 1e-6), schema=plainly, also=[dc.PosteriorSample(epsilon=0.5, truncation=0.1)], runs=3).to_json()
-    yield "compare loss", lambda: dc.compare(dc.LogisticRegression("smoker", ("age",)), dc.Budget(1.0, 1e-6), schema=plainly, runs=2).to_json()
-    yield "compare mean", lambda: dc.compare(dc.QuadraticMean(("age",)), dc.Budget(1.0, 1e-6), schema=plainly, runs=2).to_json()
+    yield (
+        "compare",
+        lambda: dc.compare(
+            models["beta"],
+            dc.Budget(1.0, 1e-6),
+            schema=plainly,
+            also=[dc.PosteriorSample(epsilon=0.5, truncation=0.1)],
+            runs=3,
+        ).to_json(),
+    )
+    yield (
+        "compare loss",
+        lambda: dc.compare(
+            dc.LogisticRegression("smoker", ("age",)), dc.Budget(1.0, 1e-6), schema=plainly, runs=2
+        ).to_json(),
+    )
+    yield (
+        "compare mean",
+        lambda: dc.compare(dc.QuadraticMean(("age",)), dc.Budget(1.0, 1e-6), schema=plainly, runs=2).to_json(),
+    )
     for name in ("beta", "dirichlet", "poisson", "exponential", "mean", "average"):
-        yield f"{name}, public records", lambda m=models[name]: dc.plan(m, dc.DirectSample(), schema=plainly, runs=1, target=dc.Budget(1.0, 1e-5)).to_json()
+        yield (
+            f"{name}, public records",
+            lambda m=models[name]: dc.plan(
+                m, dc.DirectSample(), schema=plainly, runs=1, target=dc.Budget(1.0, 1e-5)
+            ).to_json(),
+        )
     for arithmetic in ("double", "exact"):
         for tempering in ("joint", "natural", "likelihood"):
             options: dict[str, Any] = {"epsilon": 0.5, "arithmetic": arithmetic, "tempering": tempering, "draws": 2}
-            yield f"beta, {arithmetic} {tempering}", lambda o=options: simulated(models["beta"], dc.PosteriorSample(truncation=0.05, **o), plainly, ROWS, {})
-            yield f"mean, {arithmetic} {tempering}", lambda o=options: simulated(models["mean"], dc.PosteriorSample(interval=(10, 90), **o), plainly, ROWS, {})
-            yield f"poisson, {arithmetic} {tempering}", lambda o=options: simulated(models["poisson"], dc.PosteriorSample(interval=(0.5, 6), **o), plainly, ROWS, {})
-            yield f"exponential, {arithmetic} {tempering}", lambda o=options: simulated(models["exponential"], dc.PosteriorSample(interval=(0.5, 6), **o), plainly, ROWS, {})
-            yield f"average, {arithmetic} {tempering}", lambda o=options: simulated(models["average"], dc.PosteriorSample(truncation=0.05, **o), plainly, ROWS, {})
+            yield (
+                f"beta, {arithmetic} {tempering}",
+                lambda o=options: simulated(
+                    models["beta"], dc.PosteriorSample(truncation=0.05, **o), plainly, ROWS, {}
+                ),
+            )
+            yield (
+                f"mean, {arithmetic} {tempering}",
+                lambda o=options: simulated(
+                    models["mean"], dc.PosteriorSample(interval=(10, 90), **o), plainly, ROWS, {}
+                ),
+            )
+            yield (
+                f"poisson, {arithmetic} {tempering}",
+                lambda o=options: simulated(
+                    models["poisson"], dc.PosteriorSample(interval=(0.5, 6), **o), plainly, ROWS, {}
+                ),
+            )
+            yield (
+                f"exponential, {arithmetic} {tempering}",
+                lambda o=options: simulated(
+                    models["exponential"], dc.PosteriorSample(interval=(0.5, 6), **o), plainly, ROWS, {}
+                ),
+            )
+            yield (
+                f"average, {arithmetic} {tempering}",
+                lambda o=options: simulated(
+                    models["average"], dc.PosteriorSample(truncation=0.05, **o), plainly, ROWS, {}
+                ),
+            )
     labels = dc.Schema(COLUMNS, unit=dc.LabelOnly("smoker"), n=ROWS)
     gibbs = dc.GibbsPosterior(epsilon=1.0, delta=1e-5, steps=50, draws=2)
-    for name, model in (("logistic", dc.LogisticRegression("smoker", ("age", "ward"))), ("hinge", dc.HingeClassifier("smoker", ("age",)))):
+    for name, model in (
+        ("logistic", dc.LogisticRegression("smoker", ("age", "ward"))),
+        ("hinge", dc.HingeClassifier("smoker", ("age",))),
+    ):
         yield f"{name}, labels", lambda m=model: simulated(m, gibbs, labels, ROWS, {})
         yield f"{name}, person", lambda m=model: simulated(m, gibbs, person, ROWS, {})
-        yield f"{name}, batches", lambda m=model: simulated(m, dc.GibbsPosterior(epsilon=1.0, delta=1e-5, steps=50, batches=4), plainly, ROWS, {})
-        yield f"{name}, ball", lambda m=model: simulated(type(m)(**{**vars(m), "ball": 1.0}), dc.GibbsPosterior(epsilon=1.0, sampler="exact"), plainly, ROWS, {})
+        yield (
+            f"{name}, batches",
+            lambda m=model: simulated(
+                m, dc.GibbsPosterior(epsilon=1.0, delta=1e-5, steps=50, batches=4), plainly, ROWS, {}
+            ),
+        )
+        yield (
+            f"{name}, ball",
+            lambda m=model: simulated(
+                type(m)(**{**vars(m), "ball": 1.0}), dc.GibbsPosterior(epsilon=1.0, sampler="exact"), plainly, ROWS, {}
+            ),
+        )
     yield "logistic, bands", lambda: _bands(plainly)
 
 
 def _bands(schema: dc.Schema) -> Any:
     model = dc.LogisticRegression("smoker", ("age",))
-    (made,) = dc.simulate(model, None, dc.GibbsPosterior(epsilon=1.0, delta=1e-5), runs=1, seed=SEED, n=ROWS, schema=schema)
+    (made,) = dc.simulate(
+        model, None, dc.GibbsPosterior(epsilon=1.0, delta=1e-5), runs=1, seed=SEED, n=ROWS, schema=schema
+    )
     posterior = made.posterior()
     information = posterior.information(small_table())
     return {"information": information, "interval": posterior.interval(0.9, information=information)}

@@ -18,8 +18,8 @@ import discreet as dc
 from discreet.errors import LedgerError
 from discreet.guarantee import Budget, PureDP
 from discreet.ledger import Ledger
-from discreet.ledger.chain import Event
 from discreet.ledger.entry import entry_id, request_key
+from discreet.ledger.events import Event
 from discreet.ledger.index import DIGEST, Index
 from discreet.ledger.sqlite import SCHEMA
 from discreet.ledger.verified import VerifiedStore

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.accounting.filters import FILTERS
 from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
 from discreet.guarantee import ZCDP, ApproxDP, Basis, BoundedRange, Budget, Composed, GaussianDP, PureDP, Repeated
 from discreet.ledger import Ledger
+from discreet.ledger.filters import FILTERS
 
 TENTH = PureDP(0.1)
 

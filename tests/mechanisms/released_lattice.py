@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.samplers.conjugate import SMALL_SHAPE
-from discreet.samplers.public_grid import cell_ends
+from discreet.mechanisms.conjugate_sample.conjugate_draws import SMALL_SHAPE
+from discreet.mechanisms.draws.public_grid import cell_ends
 
 Array = np.ndarray[Any, Any]
 Rounding = Callable[[Array], Array]

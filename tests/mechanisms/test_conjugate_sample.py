@@ -11,9 +11,9 @@ from scipy.special import betaincc, betaln, expit
 import discreet as dc
 from discreet.accounting import gamma_divergences
 from discreet.accounting.divergences import dirichlet_divergence
-from discreet.families import BoundedMean
 from discreet.mechanisms import ConcentratedSample, ConjugateSample, DiffusedSample, DirectSample
-from discreet.samplers.conjugate import beta_parameters
+from discreet.mechanisms.conjugate_sample.conjugate_draws import beta_parameters
+from discreet.queries.families.base import BoundedMean
 
 BINARY = dc.Schema({"x": dc.Binary()}, n=100)
 NUMBERS = {"age": dc.Bounded(0, 100), "visits": dc.Count(10), "wait": dc.Bounded(0, 5), "x": dc.Binary()}

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.mechanisms import posterior_sample
-from discreet.randomness import SeededNoise
+from discreet.mechanisms.posterior_sample import posterior_sample
+from discreet.noise.sources import SeededNoise
 from discreet.sources import Dataset
 from discreet.sources.coded import CodedRows
 

@@ -11,9 +11,9 @@ from scipy import stats
 import discreet as dc
 from discreet.accounting.conversions import gaussian_mu
 from discreet.accounting.gibbs import langevin_mu
-from discreet.accounting.langevin import cyclic_langevin_mu, projected_langevin_mu
-from discreet.losses import CHUNK
-from discreet.randomness import SeededNoise
+from discreet.accounting.langevin_privacy import cyclic_langevin_mu, projected_langevin_mu
+from discreet.noise.sources import SeededNoise
+from discreet.queries.losses.base import CHUNK
 from discreet.sources import CodedRows, Dataset
 
 COLUMNS = {
@@ -589,7 +589,7 @@ def test_settings_of_a_release_do_not_depend_on_the_rows() -> None:
 
 
 def test_draws_lie_on_the_public_grid_and_system_noise_is_never_the_same() -> None:
-    from discreet.randomness import SystemNoise
+    from discreet.noise.sources import SystemNoise
 
     query = LOGISTIC.query(SCHEMA)
     mechanism = dc.GibbsPosterior(1.0, 1e-5, steps=2, grid=2.0**-8)

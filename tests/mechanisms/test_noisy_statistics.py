@@ -11,8 +11,8 @@ from scipy.stats import chi2
 import discreet as dc
 from discreet.guarantee import Guarantee
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
-from discreet.query import Counts, Statistics, Sum
-from discreet.randomness import SeededNoise, SystemNoise
+from discreet.noise.sources import SeededNoise, SystemNoise
+from discreet.queries.statistics import Counts, Statistics, Sum
 from discreet.sources import CodedRows, Dataset
 
 COLUMNS = {"smoker": dc.Binary(), "ward": dc.Categorical(["A", "B", "C"]), "sex": dc.Categorical(["f", "m"])}

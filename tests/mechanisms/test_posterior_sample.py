@@ -9,7 +9,7 @@ from scipy.special import betaln
 from scipy.stats import beta, kstest
 
 import discreet as dc
-from discreet.randomness import SeededNoise
+from discreet.noise.sources import SeededNoise
 from discreet.sources import CodedRows, Dataset
 
 BERNOULLI = dc.BetaBernoulli("x")

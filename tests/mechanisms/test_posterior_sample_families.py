@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import discreet as dc
-from discreet.randomness import SeededNoise
+from discreet.noise.sources import SeededNoise
 from discreet.sources import CodedRows, Dataset
 
 Array = np.ndarray

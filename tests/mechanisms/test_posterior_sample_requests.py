@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.query import Statistics
-from discreet.randomness import SeededNoise
+from discreet.noise.sources import SeededNoise
+from discreet.queries.statistics import Statistics
 from discreet.sources import CodedRows, Dataset
 
 SCHEMA = dc.Schema(

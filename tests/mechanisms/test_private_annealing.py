@@ -11,14 +11,21 @@ from scipy.special import betaln
 import discreet as dc
 from discreet.accounting.chain_costs import weight_sensitivity
 from discreet.errors import GuaranteeError, QueryError
-from discreet.families import HiddenMarkov
 from discreet.guarantee import BoundedRange, Composed, PureDP, Repeated
 from discreet.mechanisms import MECHANISMS, PrivateAnnealing
-from discreet.query import Counts, Statistics
-from discreet.randomness import SeededNoise, SystemNoise
+from discreet.mechanisms.draws.truncated_probabilities import log_mass
+from discreet.mechanisms.private_gibbs.paid_sweeps import (
+    ProfileSpace,
+    State,
+    annealed,
+    log_likelihood,
+    log_weight,
+    stacked_counts,
+)
+from discreet.noise.sources import SeededNoise, SystemNoise
+from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.statistics import Counts, Statistics
 from discreet.recipe import build, describe
-from discreet.samplers.paid_sweeps import ProfileSpace, State, annealed, log_likelihood, log_weight, stacked_counts
-from discreet.samplers.truncated import log_mass
 from discreet.sources import CodedRows, Dataset
 
 SCHEMA = dc.Schema({"r": dc.Categorical(["a", "b"]), "t": dc.Categorical(["1", "2"]), "x": dc.Binary()}, n=6)

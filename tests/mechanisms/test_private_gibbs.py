@@ -11,17 +11,12 @@ from scipy.stats import beta, chi2, chisquare, kstest
 
 import discreet as dc
 from discreet.accounting.curves import bounded_range_renyi
-from discreet.audit.joint import JointTest, joint_distribution_test
+from discreet.auditing.joint_test import JointTest, joint_distribution_test
 from discreet.errors import GuaranteeError, QueryError
-from discreet.families import HiddenMarkov
 from discreet.guarantee import ZCDP, BoundedRange, Repeated
 from discreet.mechanisms import MECHANISMS, PrivateGibbs
-from discreet.query import Counts, Statistics
-from discreet.randomness import SeededNoise, SystemNoise
-from discreet.recipe import build, describe
-from discreet.samplers.kernels.hidden_pass import collapsed_pass
-from discreet.samplers.kernels.paid_sweeps import draw_profiles, prior_states
-from discreet.samplers.paid_sweeps import (
+from discreet.mechanisms.private_gibbs.kernels.sweep_steps import draw_profiles, prior_states
+from discreet.mechanisms.private_gibbs.paid_sweeps import (
     ProfileSpace,
     State,
     log_likelihood,
@@ -29,6 +24,11 @@ from discreet.samplers.paid_sweeps import (
     stacked_counts,
     tempered_sweeps,
 )
+from discreet.noise.sources import SeededNoise, SystemNoise
+from discreet.numerics.kernels.hidden_pass import collapsed_pass
+from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.statistics import Counts, Statistics
+from discreet.recipe import build, describe
 from discreet.sources import CodedRows, Dataset
 
 REGIONS, MONTHS = ["north", "south"], ["jan", "feb", "mar"]

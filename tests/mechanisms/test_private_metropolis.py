@@ -12,7 +12,7 @@ from discreet.accounting.curves import bounded_range_delta, bounded_range_renyi
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import BoundedRange, Repeated
 from discreet.mechanisms import MECHANISMS, PrivateMetropolis
-from discreet.randomness import SeededNoise, SystemNoise
+from discreet.noise.sources import SeededNoise, SystemNoise
 from discreet.recipe import build, describe
 from discreet.sources import CodedRows, Dataset
 

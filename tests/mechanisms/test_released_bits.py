@@ -17,12 +17,14 @@ import pytest
 from released_lattice import Array, Lattice, additive, divided_gamma, exponential_step, impossible, share_of
 
 import discreet as dc
-from discreet.families import GaussianMean, PoissonRate
-from discreet.mechanisms import conjugate_sample, gibbs_posterior, posterior_sample
-from discreet.randomness import SeededNoise
-from discreet.samplers.conjugate import normal_posterior
-from discreet.samplers.public_grid import rounded
-from discreet.samplers.tempered import parameters
+from discreet.mechanisms.conjugate_sample import conjugate_sample
+from discreet.mechanisms.conjugate_sample.conjugate_draws import normal_posterior
+from discreet.mechanisms.draws.public_grid import rounded
+from discreet.mechanisms.draws.tempered import parameters
+from discreet.mechanisms.gibbs_posterior import gibbs_posterior
+from discreet.mechanisms.posterior_sample import posterior_sample
+from discreet.noise.sources import SeededNoise
+from discreet.queries.families.base import GaussianMean, PoissonRate
 from discreet.sources import Dataset
 from discreet.sources.coded import CodedRows
 

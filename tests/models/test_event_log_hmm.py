@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.audit import l1_length, neighbouring_pairs, pair_of, squared_length, worst_pair
-from discreet.event_logs import EventLog
-from discreet.families import HiddenMarkov
-from discreet.query import Statistics
+from discreet.auditing import l1_length, neighbouring_pairs, pair_of, squared_length, worst_pair
+from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.statistics import Statistics
 from discreet.recipe import build, describe
+from discreet.studies.synthetic_event_log import EventLog
 
 COLUMNS = {
     "place": dc.Categorical(["north", "south"]),

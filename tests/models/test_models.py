@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.audit import rank_uniformity
+from discreet.auditing import rank_uniformity
 
 COLUMNS = {
     "smoker": dc.Binary(),

@@ -14,8 +14,8 @@ import pytest
 from scipy.special import expit
 
 import discreet as dc
+from discreet.noise.sources import SeededNoise
 from discreet.posterior.new_rows import new_rows
-from discreet.randomness import SeededNoise
 
 NUMBERS = {"age": dc.Bounded(17, 90), "education_num": dc.Bounded(1, 16), "hours_per_week": dc.Bounded(1, 99)}
 LEVELS = ("marital_status", "relationship", "race", "sex")

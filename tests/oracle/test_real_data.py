@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import discreet as dc
-from discreet.randomness import SeededNoise
+from discreet.noise.sources import SeededNoise
 
 FEATURES = ("education", "marital_status", "relationship", "sex")
 

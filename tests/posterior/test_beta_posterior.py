@@ -9,7 +9,7 @@ from scipy.stats import beta as beta_law
 from discreet.errors import QueryError
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw
 from discreet.posterior import BetaMixture, beta_from_count, beta_from_two_counts
-from discreet.sizes import KnownSize, UniformSizes
+from discreet.schema.row_counts import KnownSize, UniformSizes
 
 
 def log_beta_binomial(k: np.ndarray, n: np.ndarray, a: float, b: float) -> np.ndarray:

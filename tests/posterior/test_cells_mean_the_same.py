@@ -15,12 +15,12 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.axes import Axis
 from discreet.noise import DiscreteLaplace
 from discreet.posterior import CoefficientDraws, NaiveBayesPosterior, naive_bayes_from_tables
 from discreet.posterior.new_rows import new_rows
-from discreet.query import Counts, Statistics, Sum
-from discreet.sizes import KnownSize
+from discreet.queries.centred_columns import Axis
+from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.schema.row_counts import KnownSize
 
 Read = Callable[[dict[str, Any], Any], dict[str, list[float]]]
 

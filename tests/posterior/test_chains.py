@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import QueryError
+from discreet.inference.diagnostics import bulk_ess, split_rhat
 from discreet.posterior.chains import ChainsPosterior
-from discreet.samplers.diagnostics import bulk_ess, split_rhat
 
 
 @dataclass(frozen=True)

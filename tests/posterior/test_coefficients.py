@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 import discreet as dc
-from discreet.audit.loss_attack import dense_rows
+from discreet.auditing.loss_attack import dense_rows
 from discreet.posterior import CoefficientDraws
 from discreet.posterior.new_rows import new_rows
 from discreet.sources.open import open_dataset

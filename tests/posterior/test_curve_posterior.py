@@ -10,15 +10,21 @@ from scipy.special import gammaln, ndtr
 from scipy.stats import beta as beta_law
 from scipy.stats import gamma as gamma_law
 
-from discreet.audit.calibration import Ranks, rank_uniformity
+from discreet.auditing.rank_tests import Ranks, rank_uniformity
 from discreet.errors import QueryError
+from discreet.inference.one_sum.clamped_records import (
+    ClampedExponential,
+    ClampedNormal,
+    ClampedPoisson,
+    Lattice,
+    RecordLaw,
+)
+from discreet.inference.one_sum.fourier import NoisySum
+from discreet.inference.one_sum.noise_transforms import DiscreteNoise
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.numerics.link import Link
 from discreet.posterior.curve import CurvePosterior, curve_posterior
-from discreet.posterior.link import Link
-from discreet.samplers.fourier import NoisySum
-from discreet.samplers.noise_transforms import DiscreteNoise
-from discreet.samplers.record_laws import ClampedExponential, ClampedNormal, ClampedPoisson, Lattice, RecordLaw
-from discreet.sizes import KnownSize, UniformSizes
+from discreet.schema.row_counts import KnownSize, UniformSizes
 
 Curve = Callable[[np.ndarray], np.ndarray]
 

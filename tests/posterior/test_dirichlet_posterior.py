@@ -8,7 +8,7 @@ from scipy.stats import dirichlet
 from discreet.errors import QueryError
 from discreet.noise import DiscreteLaplace, Laplace
 from discreet.posterior import DirichletLattice, DirichletPosterior, beta_from_two_counts, dirichlet_from_counts
-from discreet.sizes import KnownSize, UniformSizes
+from discreet.schema.row_counts import KnownSize, UniformSizes
 
 LEVELS = ("a", "b", "c")
 

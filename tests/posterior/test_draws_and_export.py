@@ -17,7 +17,7 @@ from discreet.posterior import (
     naive_bayes_from_tables,
 )
 from discreet.posterior.export import to_datatree
-from discreet.sizes import KnownSize
+from discreet.schema.row_counts import KnownSize
 
 ONE = Draws(
     {"theta": np.array([0.31, 0.42, 0.28])}, note="temperature 2.8", record=OneParameter("theta", BernoulliRecord())

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import QueryError
-from discreet.families import HiddenMarkov
+from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
+from discreet.inference.hidden_markov.label_alignment import aligned_names, renamed, reordered, state_frequencies
 from discreet.posterior import EventGrid, EventLogChain, EventLogPosterior
-from discreet.posterior.label_alignment import aligned_names, renamed, reordered, state_frequencies
-from discreet.samplers.hidden_markov import HiddenDraws
+from discreet.queries.families.base import HiddenMarkov
 
 REGIONS, TIMES, STATES = 6, 20, 3
 GRID = EventGrid(

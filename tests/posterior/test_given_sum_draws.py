@@ -8,10 +8,10 @@ import pytest
 from scipy import integrate, stats
 
 import discreet as dc
+from discreet.mechanisms.draws.draw_laws import log_draws
+from discreet.mechanisms.draws.tempered import parameters, plain_prior
 from discreet.noise import DiscreteGaussian
 from discreet.posterior import CurvePosterior, Draws
-from discreet.samplers.draw_laws import log_draws
-from discreet.samplers.tempered import parameters, plain_prior
 
 SCHEMA = dc.Schema({"visits": dc.Count(3), "wait": dc.Bounded(0, 4), "age": dc.Bounded(0, 100)}, n=40)
 

@@ -7,7 +7,7 @@ from discreet.errors import QueryError
 from discreet.noise import DiscreteLaplace
 from discreet.posterior import Draws, beta_from_count, dirichlet_from_counts
 from discreet.posterior.groups import GroupedPosterior
-from discreet.sizes import KnownSize
+from discreet.schema.row_counts import KnownSize
 
 LAW = DiscreteLaplace(2.0)
 PARTS = {"A": beta_from_count(3, 10, (1, 1), LAW), "B": beta_from_count(70, 100, (1, 1), LAW)}

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from discreet.errors import QueryError
 from discreet.noise import DiscreteLaplace
 from discreet.posterior import NaiveBayesPosterior, naive_bayes_from_tables
-from discreet.sizes import KnownSize, UniformSizes
+from discreet.schema.row_counts import KnownSize, UniformSizes
 
 LAW = DiscreteLaplace(1.5)
 TABLES = {"u": np.array([[2.0, 1.0], [4.0, -1.0]]), "v": np.array([[0.0, 5.0], [3.0, 1.0]])}

@@ -8,8 +8,8 @@ import pytest
 from discreet.errors import QueryError
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.posterior.chains import ChainsPosterior
-from discreet.posterior.network import NetworkRecords, network_from_tables
-from discreet.sizes import KnownSize, Sizes, UniformSizes
+from discreet.posterior.network_tables import NetworkRecords, network_from_tables
+from discreet.schema.row_counts import KnownSize, Sizes, UniformSizes
 
 PARENTS = {"age": (), "smoker": (), "ill": ("age", "smoker")}
 LEVELS = {"age": ("young", "middle", "old"), "smoker": ("no", "yes"), "ill": ("no", "yes")}

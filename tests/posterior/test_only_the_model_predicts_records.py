@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.inference.counts.simplex import draw_codes
 from discreet.posterior import Draws
-from discreet.posterior.simplex import draw_codes
 from discreet.release import Release
 from pairs import Pair, valid_pairs
 

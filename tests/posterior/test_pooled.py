@@ -11,14 +11,14 @@ from scipy.special import expit, gammaln, roots_hermitenorm, roots_legendre
 from scipy.stats import kstest, norm
 from threadpoolctl import threadpool_limits
 
-from discreet.audit.calibration import Ranks, rank_uniformity
+from discreet.auditing.rank_tests import Ranks, rank_uniformity
 from discreet.errors import QueryError
+from discreet.inference.groups.population import Hyperprior, Population, fit_population
+from discreet.inference.groups.sinh_quadrature import GradedCurve, trace
 from discreet.noise import DiscreteLaplace
 from discreet.posterior import beta_from_count, beta_from_two_counts
 from discreet.posterior.pooled import Likelihood, PooledPosterior, Scalar, pooled_posterior
-from discreet.posterior.population import Hyperprior, Population, fit_population
-from discreet.samplers.graded import GradedCurve, trace
-from discreet.sizes import UniformSizes
+from discreet.schema.row_counts import UniformSizes
 
 LOGISTIC_SD = float(np.pi / np.sqrt(3.0))
 

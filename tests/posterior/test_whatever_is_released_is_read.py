@@ -19,12 +19,13 @@ from hypothesis import strategies as st
 from scipy.special import gammaln, logsumexp
 
 import discreet as dc
-from discreet.axes import Axis
+from discreet.inference.gaussian import first_guess
+from discreet.inference.groups import sinh_quadrature as graded
 from discreet.models import Poolable, bayesian_network, beta_bernoulli, event_log_hmm, gaussian
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.posterior import CoefficientDraws, two_count_likelihood
-from discreet.samplers import first_guess, graded
-from discreet.sizes import KnownSize, ShareSizes
+from discreet.queries.centred_columns import Axis
+from discreet.schema.row_counts import KnownSize, ShareSizes
 from discreet.sources import CodedRows, Dataset
 from pairs import COLUMNS, MECHANISMS, MODELS, _fits
 

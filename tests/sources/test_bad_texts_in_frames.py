@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.query import Counts, Statistics, Sum
-from discreet.sources import frames
+from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.sources.readers import frames
 
 LEVELS = dc.Categorical(["A", "Bé", "other"], missing="other")
 SCHEMA = dc.Schema({"k": LEVELS, "smoker": dc.Binary(missing=1), "x": dc.Bounded(0, 4)})

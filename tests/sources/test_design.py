@@ -12,8 +12,8 @@ import pytest
 from cell_oracle import EXCLUDING, SCHEMA, coded_cells, first_rows, of_persons, ordinary_rows, table_of
 
 import discreet as dc
-from discreet.losses import CHUNK, Loss
-from discreet.randomness import SeededNoise
+from discreet.noise.sources import SeededNoise
+from discreet.queries.losses.base import CHUNK, Loss
 from discreet.schema import Binary, Categorical, Schema
 from discreet.sources import Dataset
 from discreet.sources.coded import NO_NUMBER, CodedRows

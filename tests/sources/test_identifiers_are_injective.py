@@ -21,15 +21,16 @@ from hostile_objects import ASKED, hostile
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from discreet.query import Counts, Statistics, Sum
+from discreet.queries.statistics import Counts, Statistics, Sum
 from discreet.schema import Binary, Count, Person, Schema
-from discreet.sources import csv as csv_reader
-from discreet.sources import frames, identifiers, relation
-from discreet.sources.cells import printed
 from discreet.sources.coded import CodedRows
 from discreet.sources.duckdb import connect
-from discreet.sources.identifiers import LONGEST_IDENTIFIER, MENDED, Owner
 from discreet.sources.open import open_dataset
+from discreet.sources.readers import csv as csv_reader
+from discreet.sources.readers import frames, identifiers
+from discreet.sources.readers.identifiers import LONGEST_IDENTIFIER, MENDED, Owner
+from discreet.sources.sql import relation
+from discreet.sources.sql.cell_sql import printed
 
 # What is listed here was once one person, or is close to it.
 SCHEMA = Schema({"row": Count(2**30)}, unit=Person("who", 1), relation="add-remove", n_max=1000)

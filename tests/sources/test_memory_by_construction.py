@@ -15,14 +15,15 @@ from cell_oracle import plain
 from sqlglot import exp
 
 import discreet as dc
-from discreet.query import Counts, Statistics, Sum
+from discreet.queries.statistics import Counts, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Person, Record, Schema
 from discreet.sources import duckdb as engine
-from discreet.sources import frames, identifiers, parquet, relation
-from discreet.sources.cells import LONGEST_TEXT, ROOM_FOR_A_NUMBER, longest_text
 from discreet.sources.duckdb import connect
-from discreet.sources.identifiers import LONGEST_IDENTIFIER
 from discreet.sources.open import open_dataset
+from discreet.sources.readers import frames, identifiers, parquet
+from discreet.sources.readers.identifiers import LONGEST_IDENTIFIER
+from discreet.sources.sql import relation
+from discreet.sources.sql.cell_sql import LONGEST_TEXT, ROOM_FOR_A_NUMBER, longest_text
 
 COLUMNS = {
     "ward": Categorical(["A", "Ü" * 40, "other"], missing="other"),

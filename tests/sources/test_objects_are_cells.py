@@ -13,10 +13,10 @@ import pytest
 from hostile_objects import ASKED, Grade, Liar, Meta, Number, Plain, Text, hostile
 
 import discreet as dc
-from discreet.query import Counts, Statistics, Sum
-from discreet.sources import frames
-from discreet.sources.cells import LONGEST_TEXT
-from discreet.sources.objects import text_of
+from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.sources.readers import frames
+from discreet.sources.readers.objects import text_of
+from discreet.sources.sql.cell_sql import LONGEST_TEXT
 
 TRUTH = ("false", "true")
 CLEAN: dict[str, list[Any]] = {
@@ -88,7 +88,7 @@ def _as_it_was(cell: Any, truth: tuple[str, str], longest: int = LONGEST_TEXT) -
 
 
 def test_a_reading_that_asks_the_objects_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.sources.objects.text_of", _as_it_was)
+    monkeypatch.setattr("discreet.sources.readers.objects.text_of", _as_it_was)
     with pytest.raises(AssertionError):
         assert differences(range(120)) == 0
 

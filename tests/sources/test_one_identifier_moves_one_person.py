@@ -15,12 +15,12 @@ import pytest
 from cell_oracle import plain
 from test_identifiers_are_injective import owners
 
-from discreet.query import Counts, Statistics, Sum
+from discreet.queries.statistics import Counts, Statistics, Sum
 from discreet.schema import Binary, Count, Person, Schema
-from discreet.sources import frames, parquet
-from discreet.sources import owners as owners_module
-from discreet.sources.identifiers import identifier_texts
 from discreet.sources.open import open_dataset
+from discreet.sources.readers import frames, parquet
+from discreet.sources.readers import owners as owners_module
+from discreet.sources.readers.identifiers import identifier_texts
 
 SMALL = [0, 1, 17, 100, 2**31, 2**53 - 1]
 LARGE = [2**53, 2**53 + 1, 2**53 + 2, 2369154870355324928, 2369154870355324929, 2**63 - 1]

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.losses import Loss
+from discreet.queries.losses.base import Loss
 from discreet.sources import duckdb as engine
-from discreet.sources.cells import numbers_of
-from discreet.sources.plain import is_plain
+from discreet.sources.sql.cell_sql import numbers_of
+from discreet.sources.without_engine import is_plain
 
 FIELDS = ("numbers", "codes", "targets", "weights", "shrink")
 N = 203

@@ -26,7 +26,7 @@ NUMBER = 4217.0  # a row of the design
 # A coded table in files, and an engine that has run out of memory: both wait, full of canaries, to be killed.
 DESIGN = f"""
 import sys, numpy as np, discreet as dc
-from discreet.losses import CHUNK
+from discreet.queries.losses.base import CHUNK
 from discreet.sources import CodedRows, design
 design.LARGEST_IN_MEMORY = 0
 schema = dc.Schema({{"x": dc.Bounded(0, {2 * NUMBER}, grid=1), "y": dc.Binary()}}, n=CHUNK)

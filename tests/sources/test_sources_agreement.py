@@ -13,13 +13,13 @@ import pytest
 from cell_oracle import EXCLUDING, SCHEMA, expected, ordinary_rows, plain, query_of
 
 from discreet.errors import SchemaError
-from discreet.query import Counts, Statistics, Sum
+from discreet.queries.statistics import Counts, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
-from discreet.sources import sql
-from discreet.sources.cells import double
 from discreet.sources.coded import NO_NUMBER, CodedRows
 from discreet.sources.duckdb import connect
 from discreet.sources.open import open_dataset
+from discreet.sources.sql import statements as sql
+from discreet.sources.sql.cell_sql import double
 
 BAD_CELLS = ["", "NaN", "inf", "-1e308", "1e400", "unknown", " 1 ", "TRUE", "1.0", "2e0", "a,b", 'say "hi"', "Ü", "0x1"]
 
@@ -116,7 +116,7 @@ def test_csv_blocks_do_not_matter(rows, tmp_path, monkeypatch):
     dataset = open_dataset(path, EXCLUDING)
     answer = expected(query_of(EXCLUDING), rows)
     for block in (1, 7, 1000):
-        monkeypatch.setattr("discreet.sources.csv.BLOCK", block)
+        monkeypatch.setattr("discreet.sources.readers.csv.BLOCK", block)
         assert dataset.source.count() == len(rows)
         assert plain(dataset.source.statistics(query_of(EXCLUDING))) == answer
 

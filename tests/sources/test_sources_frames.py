@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from cell_oracle import plain
 
-from discreet.query import Counts, Statistics, Sum
+from discreet.queries.statistics import Counts, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 from discreet.sources.open import open_dataset
 

@@ -13,10 +13,12 @@ from cell_oracle import EXCLUDING, SCHEMA, expected, l1_distance, ordinary_rows,
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.query import Counts, Statistics, Sum
+from discreet.queries.statistics import Counts, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
-from discreet.sources import cells, csv, sql
 from discreet.sources.open import open_dataset
+from discreet.sources.readers import csv
+from discreet.sources.sql import cell_sql as cells
+from discreet.sources.sql import statements as sql
 
 NAMES = list(SCHEMA.columns)
 HEADER = ",".join(NAMES).encode() + b"\n"

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from cell_oracle import EXCLUDING, SCHEMA, distances, of_persons, query_of, table_of
 
-from discreet.sources import sql
 from discreet.sources.open import open_dataset
+from discreet.sources.sql import statements as sql
 
 
 def answers_of_neighbours(schema, seeds=range(12)):

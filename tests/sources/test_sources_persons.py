@@ -24,13 +24,13 @@ from cell_oracle import (
 )
 
 from discreet.errors import QueryError, SchemaError
-from discreet.query import Counts, Statistics, Sum
+from discreet.queries.statistics import Counts, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Count, Person, Record, Schema
-from discreet.sources import sql
 from discreet.sources.coded import NO_NUMBER, CodedRows
 from discreet.sources.duckdb import connect
-from discreet.sources.identifiers import LONGEST_IDENTIFIER
 from discreet.sources.open import open_dataset
+from discreet.sources.readers.identifiers import LONGEST_IDENTIFIER
+from discreet.sources.sql import statements as sql
 
 
 def coded_rows(query, rows, dataset="t"):

@@ -22,8 +22,8 @@ from cell_oracle import EXCLUDING, SCHEMA, expected, of_persons, ordinary_rows, 
 
 import discreet as dc
 from discreet.errors import SchemaError
-from discreet.query import Counts, Statistics, Sum
-from discreet.sources import parts
+from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.sources.readers import parts
 
 Rows = list[dict[str, str | None]]
 
@@ -122,7 +122,7 @@ def test_readers_that_want_one_type_are_found_out(tmp_path: Path, monkeypatch: p
         folder = tmp_path / str(id(planted))
         folder.mkdir()
         with monkeypatch.context() as patched:
-            patched.setattr("discreet.sources.parquet.slots_of", planted)
+            patched.setattr("discreet.sources.readers.parquet.slots_of", planted)
             with pytest.raises(AssertionError):
                 assert disagreements(folder, range(3)) == []
 

@@ -12,8 +12,8 @@ import pytest
 from scipy.special import expit
 
 import discreet as dc
+from discreet.noise.sources import SeededNoise
 from discreet.posterior import CoefficientDraws, coefficients
-from discreet.randomness import SeededNoise
 from discreet.sources import CodedRows, Dataset
 
 FEATURES = tuple(f"x{j}" for j in range(5))

@@ -16,15 +16,21 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import discreet as dc
-from discreet.audit.attack import Remembered
-from discreet.audit.bounds import epsilon_lower_bound, threshold_audit
-from discreet.families import HiddenMarkov
+from discreet.auditing.attack import Remembered
+from discreet.auditing.loss_bounds import epsilon_lower_bound, threshold_audit
 from discreet.guarantee import BoundedRange, Repeated
 from discreet.mechanisms import PrivateAnnealing, PrivateGibbs, PrivateMetropolis
-from discreet.query import Counts, Statistics
-from discreet.randomness import NoiseSource, SeededNoise, SystemNoise
-from discreet.samplers.kernels.hidden_pass import collapsed_pass
-from discreet.samplers.paid_sweeps import ProfileSpace, State, log_weight, public_start, tempered_sweeps
+from discreet.mechanisms.private_gibbs.paid_sweeps import (
+    ProfileSpace,
+    State,
+    log_weight,
+    public_start,
+    tempered_sweeps,
+)
+from discreet.noise.sources import NoiseSource, SeededNoise, SystemNoise
+from discreet.numerics.kernels.hidden_pass import collapsed_pass
+from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.statistics import Counts, Statistics
 from discreet.sources import CodedRows, Dataset
 
 DELTA = 0.1

@@ -15,12 +15,12 @@ import pytest
 from scipy import stats
 
 import discreet as dc
-from discreet.audit.bounds import clopper_pearson
+from discreet.auditing.loss_bounds import clopper_pearson
 from discreet.mechanisms import ConjugateSample
-from discreet.randomness import NoiseSource, SeededNoise, SystemNoise
-from discreet.samplers.conjugate import conjugate_draws
-from discreet.samplers.public_grid import rounded
-from discreet.samplers.tempered import on_scale
+from discreet.mechanisms.conjugate_sample.conjugate_draws import conjugate_draws
+from discreet.mechanisms.draws.public_grid import rounded
+from discreet.mechanisms.draws.tempered import on_scale
+from discreet.noise.sources import NoiseSource, SeededNoise, SystemNoise
 from discreet.sources import CodedRows, Dataset
 
 LEAST_MASS, DELTA = 1e-3, 1e-4

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.studies.event_logs import recovered, used_states
+from discreet.studies.event_log_studies import recovered, used_states
 
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0)
 SEEDS = range(10)

@@ -14,13 +14,13 @@ import pytest
 
 import discreet as dc
 from discreet.accounting.conversions import gaussian_epsilon
-from discreet.accounting.gibbs_law import GibbsLaw, langevin_law
-from discreet.audit import threshold_audit
-from discreet.audit.loss_attack import furthest_pair
-from discreet.losses import Loss
-from discreet.randomness import SeededNoise
-from discreet.samplers.kernels.langevin import steps_of_langevin
-from discreet.samplers.langevin import KINDS, LangevinRun, langevin_chains
+from discreet.auditing import threshold_audit
+from discreet.auditing.loss_attack import furthest_pair
+from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw, langevin_law
+from discreet.mechanisms.gibbs_posterior.kernels.langevin_steps import steps_of_langevin
+from discreet.mechanisms.gibbs_posterior.langevin_chains import KINDS, LangevinRun, langevin_chains
+from discreet.noise.sources import SeededNoise
+from discreet.queries.losses.base import Loss
 from discreet.sources import CodedRows, Dataset
 from discreet.sources.design import Design
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.noise.sources import SeededNoise
 from discreet.posterior import CoefficientDraws
-from discreet.randomness import SeededNoise
 from discreet.sources import CodedRows, Dataset
 
 FEATURES = tuple(f"x{j}" for j in range(5))

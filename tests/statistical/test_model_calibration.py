@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.audit import rank_uniformity
+from discreet.auditing import rank_uniformity
 from discreet.models import MODELS, bayesian_network, event_log_hmm, gaussian
 from discreet.models.loss_model import LossModel
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.families import HiddenMarkov
-from discreet.samplers.hidden_markov import HiddenDraws
-from discreet.studies import event_logs
-from discreet.studies.event_logs import METHODS, Split, held_out, held_out_curve, recovered, tempered_draws
+from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
+from discreet.queries.families.base import HiddenMarkov
+from discreet.studies import event_log_studies as event_logs
+from discreet.studies.event_log_studies import METHODS, Split, held_out, held_out_curve, recovered, tempered_draws
 
 FAMILY = HiddenMarkov(1, 3, 2, (("f", 2), ("g", 3)), 1.0, 1.0)
 COUNTS = {"f": np.array([[[3, 1], [2, 2], [0, 4]]]), "g": np.array([[[1, 1, 2], [4, 0, 0], [1, 2, 1]]])}

@@ -11,27 +11,24 @@ A - B = 1 and B = (a-1)(1 + b), which is largest at X = (a-1) A / (a B): a gap i
 
 import math
 from functools import lru_cache
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.rounding import SMALLEST_DELTA, ULPS, outward, outward_delta
+from discreet.numerics.stirling import log_excess_at
 
 __all__ = [
     "bounded_range_delta",
     "bounded_range_renyi",
     "gaussian_delta",
     "gaussian_renyi",
-    "log_excess",
-    "log_excess_at",
     "pure_delta",
     "pure_renyi",
     "zcdp_renyi",
 ]
 
 Array = NDArray[np.float64]
-T = TypeVar("T", float, Array)
 
 CLOSE = 0.9  # two tails whose ratio is larger are not subtracted
 NODES = 10
@@ -111,29 +108,6 @@ def bounded_range_renyi(level: float, order: float) -> float:
         weight = max(order - 1.0, SMALLEST_WEIGHT) / order
         curve = _jensen_gap(weight, log_share) / weight
     return min(outward(curve), level)
-
-
-def log_excess(u: Array, ratio: Array | None = None) -> Array:
-    """The difference log(1 + u) - u for u > -1, keeping its digits around 0, where it is -u²/2.
-
-    `ratio` is 1 + u where it is known with more digits than u has near -1.
-    """
-    near = np.abs(u) < 0.1
-    small = np.where(near, u, 0.0)
-    log = np.log1p(u) if ratio is None else np.log(ratio)
-    return np.asarray(np.where(near, _small_log_excess(small), log - u))
-
-
-def log_excess_at(u: float, log: float) -> float:
-    """The same for one number whose log(1 + u) is known."""
-    return _small_log_excess(u) if abs(u) < 0.1 else log - u
-
-
-def _small_log_excess(u: T) -> T:
-    # log(1 + u) = 2 artanh(s), s = u / (2 + u), and 2s - u = -s u; the series of artanh stops below 1e-17
-    s = u / (2 + u)
-    w = s * s
-    return 2 * s * w * (1 / 3 + w * (1 / 5 + w * (1 / 7 + w * (1 / 9 + w * (1 / 11 + w / 13))))) - s * u
 
 
 def _jensen_gap(weight: float, log: float) -> float:

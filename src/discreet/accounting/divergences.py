@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.conversions import solve_decreasing
-from discreet.accounting.curves import gaussian_renyi, log_excess
+from discreet.accounting.curves import gaussian_renyi
 from discreet.accounting.rounding import ULPS, outward
 from discreet.errors import GuaranteeError
+from discreet.numerics.stirling import STIRLING, entropy_excess, log_excess
 
 __all__ = [
     "concentrated_shrink",
@@ -34,14 +35,11 @@ __all__ = [
     "diffused_scale",
     "dirichlet_divergence",
     "dirichlet_renyi",
-    "entropy_excess",
     "entry_divergence",
     "gaussian_mean_mu",
     "gaussian_mean_renyi",
     "largest_order",
-    "log_gamma_step",
     "share_of_step",
-    "stirling_error",
 ]
 
 Array = NDArray[np.float64]
@@ -50,7 +48,6 @@ Array = NDArray[np.float64]
 SMALLEST_ORDER = 1 + 2.0**-40
 
 SHIFTS = np.arange(16.0)
-STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)  # of 1/z, 1/z³, …: from 16 on the next is below 1e-16
 
 
 def dirichlet_divergence(p: ArrayLike, q: ArrayLike, order: float) -> float:
@@ -140,35 +137,6 @@ def gaussian_mean_mu(n: int, variance: float, prior_variance: float, clip: float
 def gaussian_mean_renyi(n: int, order: float, *, variance: float, prior_variance: float, clip: float) -> float:
     """Its Renyi curve, a mu² / 2  [G, A.6.2 with the difference 2 clip]."""
     return gaussian_renyi(gaussian_mean_mu(n, variance, prior_variance, clip), order)
-
-
-def log_gamma_step(z: ArrayLike, step: ArrayLike) -> Array:
-    """The difference log Γ(z + step) - log Γ(z) for positive arguments, without subtracting two large numbers."""
-    base, gap = np.asarray(z, dtype=float), np.asarray(step, dtype=float)
-    top = base + gap
-    leading = gap * np.log(base) + (top - 0.5) * np.log1p(gap / base) - gap
-    return np.asarray(leading + stirling_error(top) - stirling_error(base))
-
-
-def stirling_error(z: ArrayLike) -> Array:
-    """The rest log Γ(z) - (z - 1/2) log z + z - log(2π)/2: from 16 on its series, whose next term is below 1e-16."""
-    from scipy.special import gammaln
-
-    argument = np.asarray(z, dtype=float)
-    inverse = 1.0 / np.maximum(argument, 16.0)
-    square = inverse * inverse
-    series = inverse * sum(coefficient * square**power for power, coefficient in enumerate(STIRLING))
-    small = np.minimum(argument, 16.0)
-    direct = gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * math.log(2 * math.pi)
-    return np.asarray(np.where(argument < 16.0, direct, series))
-
-
-def entropy_excess(u: ArrayLike) -> Array:
-    """(1 + u) log(1 + u) - u for u > -1, keeping its digits around 0, where it is u²/2."""
-    argument = np.asarray(u, dtype=float)
-    near = np.abs(argument) < 0.1
-    small, large = np.where(near, argument, 0.0), np.where(near, 1.0, argument)
-    return np.asarray(np.where(near, (1 + small) * log_excess(small) + small**2, (1 + large) * np.log1p(large) - large))
 
 
 def entry_divergence(p: ArrayLike, q: ArrayLike, difference: ArrayLike, order: float) -> Array:

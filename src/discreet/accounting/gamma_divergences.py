@@ -13,10 +13,10 @@ difference: the supremum over neighbouring tables sits at the ends of the range 
 
 import math
 
-from discreet.accounting.curves import log_excess_at
 from discreet.accounting.divergences import SMALLEST_ORDER, share_of_step
 from discreet.accounting.rounding import ULPS, outward
 from discreet.errors import GuaranteeError
+from discreet.numerics.stirling import log_excess_at
 
 __all__ = ["gamma_rate_renyi", "gamma_shape_renyi"]
 

@@ -22,9 +22,9 @@ from typing import Literal
 from discreet.accounting.conversions import gaussian_mu, zcdp_rho
 from discreet.accounting.rounding import ULPS
 from discreet.errors import GuaranteeError
-from discreet.losses import LOGISTIC_OF_ONE_FEATURE
 
 __all__ = [
+    "LOGISTIC_OF_ONE_FEATURE",
     "Bound",
     "Calibrated",
     "gibbs_mu",
@@ -38,6 +38,9 @@ __all__ = [
     "minami_tail",
     "quadratic_mean_gradient",
 ]
+
+# sup |z sigma(-w z) - z' sigma(-w z')| over |z|, |z'| ≤ 1 = 1.05163399155…, rounded up: one feature, no intercept
+LOGISTIC_OF_ONE_FEATURE = 1.051634
 
 Bound = Literal["gdp", "renyi", "minami", "minami-printed"]
 

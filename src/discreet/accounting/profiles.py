@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.conversions import solve_decreasing
-from discreet.accounting.divergences import log_gamma_step
 from discreet.accounting.rounding import MARGIN, SMALLEST_DELTA, ULPS, outward_delta, rational
 from discreet.errors import GuaranteeError
+from discreet.numerics.stirling import log_gamma_step
 
 __all__ = [
     "beta_concentrated_shrink",

@@ -11,7 +11,7 @@ __all__ = ["amount", "balance", "share", "words"]
 
 def amount(ledger: "Ledger", value: Decimal) -> dict[str, Any]:
     """An amount: exact as a text, and rounded as epsilon at the budget's delta."""
-    from discreet.accounting.filters import plain
+    from discreet.ledger.filters import plain
 
     epsilon = ledger.filter.epsilon_of(float(value), ledger.budget) if value > 0 else 0.0
     return {"unit": ledger.filter.unit, "amount": plain(value), "epsilon": epsilon, "delta": ledger.budget.delta}

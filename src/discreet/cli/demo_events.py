@@ -15,12 +15,12 @@ SEED = 7
 def event_log(folder: Path, screen: terminal.Screen) -> dict[str, Any]:
     """Release the counts of every region and month once, run a sampler on them for free, compare with the truth."""
     from discreet import pipeline
-    from discreet.event_logs import synthetic_event_log
     from discreet.guarantee import Budget
     from discreet.ledger import Ledger
     from discreet.mechanisms import NoisyStatistics
     from discreet.models import EventLogHMM
     from discreet.sources.open import open_dataset
+    from discreet.studies.synthetic_event_log import synthetic_event_log
 
     log = synthetic_event_log(REGIONS, MONTHS, LEVELS, median=EVENTS, seed=SEED)
     dataset = open_dataset(log.table, log.schema, id="synthetic-events")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import QueryError
 
 if TYPE_CHECKING:
-    from discreet.losses import Query
     from discreet.posterior import CoefficientDraws, Posterior
+    from discreet.queries.losses.base import Query
 
 __all__ = ["Estimate", "estimates", "labels"]
 
@@ -49,8 +49,8 @@ def estimates(query: "Query", posterior: "Posterior | CoefficientDraws", level: 
 
 def labels(query: "Query") -> list[str]:
     """What every parameter is the probability of; nothing where parameters are not all such probabilities."""
-    from discreet.families import Dirichlet
-    from discreet.query import Counts
+    from discreet.queries.families.base import Dirichlet
+    from discreet.queries.statistics import Counts
 
     tables = [table for table in query.statistics if isinstance(table, Counts)]
     if not tables or query.by is not None or len(tables) < len(query.statistics):  # a loss has no tables

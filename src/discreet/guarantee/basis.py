@@ -1,13 +1,12 @@
 """What every guarantee rests on: relation, unit, theorem and the sampler that honours it; and the base of them all."""
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
-from discreet.errors import DiscreetError, GuaranteeError
+from discreet.errors import GuaranteeError
 
-__all__ = ["Basis", "Guarantee", "positive"]
+__all__ = ["Basis", "Guarantee"]
 
 
 @dataclass(frozen=True)
@@ -100,17 +99,3 @@ class Guarantee(ABC):
     def to_json(self) -> dict[str, Any]:
         """Kind, version and parameters; `discreet.guarantee.from_json` reads it back."""
         return {"kind": self.kind, "version": self.version, **self.arguments(), "basis": self.basis.to_json()}
-
-
-def positive(
-    field_name: str, value: object, *, below: float = math.inf, error: type[DiscreetError] = GuaranteeError
-) -> float:
-    """`value` as a float, if it is a finite number above 0 (and below `below`)."""
-    try:
-        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-    except OverflowError:
-        number = math.inf
-    if not (0 < number < below and math.isfinite(number)):
-        limit = "a finite number above 0" if math.isinf(below) else f"a number above 0 and below {below:g}"
-        raise error(f"{field_name} must be {limit}, got {value!r}")
-    return number

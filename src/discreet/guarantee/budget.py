@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.guarantee.basis import positive
+from discreet.checks import positive
 
 __all__ = ["Budget"]
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.accounting.rounding import ULPS
+from discreet.checks import positive
 from discreet.errors import GuaranteeError
-from discreet.guarantee.basis import Basis, Guarantee, positive
+from discreet.guarantee.basis import Basis, Guarantee
 
 __all__ = ["AllOf", "Within", "within_delta", "within_epsilon"]
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.accounting import conversions, divergences, gamma_divergences, profiles
+from discreet.checks import positive
 from discreet.errors import GuaranteeError
-from discreet.guarantee.basis import Basis, Guarantee, positive
+from discreet.guarantee.basis import Basis, Guarantee
 
 __all__ = ["ConjugateProfile", "RenyiDP"]
 

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from discreet.accounting import conversions, curves
 from discreet.accounting.rounding import ULPS
-from discreet.guarantee.basis import Basis, Guarantee, positive
+from discreet.checks import positive
+from discreet.guarantee.basis import Basis, Guarantee
 
 __all__ = ["ZCDP", "ApproxDP", "BoundedRange", "GaussianDP", "Leaf", "PureDP"]
 

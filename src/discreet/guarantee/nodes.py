@@ -1,7 +1,7 @@
 """The nodes: several releases on the same data, composed before anything is converted.
 
 Composition is of adaptively chosen releases with parameters fixed in advance; what a budget may *admit* while choosing
-as it goes is decided by a filter (`discreet.accounting.filters`).
+as it goes is decided by a filter (`discreet.ledger.filters`).
 """
 
 import math

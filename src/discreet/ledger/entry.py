@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from discreet.accounting import version
-from discreet.accounting.filters import plain
 from discreet.errors import DiscreetError, LedgerError
 from discreet.guarantee import Guarantee, from_json
-from discreet.ledger.chain import Event, canonical, digest
+from discreet.ledger.events import Event, canonical, digest
+from discreet.ledger.filters import plain
 
 __all__ = ["Entry", "accounting_of", "entry_id", "read_amount", "read_entry", "request_key", "reserve_content"]
 

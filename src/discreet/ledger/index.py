@@ -16,7 +16,7 @@ from hashlib import sha256
 from threading import Lock
 
 from discreet.errors import LedgerError
-from discreet.ledger.chain import ORIGIN, Event
+from discreet.ledger.events import ORIGIN, Event
 
 __all__ = ["EXACT", "Index", "Row"]
 

@@ -17,12 +17,20 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet.accounting import version
-from discreet.accounting.filters import FILTERS, SMALLEST_REQUEST, Filter, filter_for, plain
 from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Guarantee
 from discreet.guarantee.comparison import same
-from discreet.ledger.chain import Event
-from discreet.ledger.entry import Entry, accounting_of, entry_id, read_amount, read_entry, request_key, reserve_content
+from discreet.ledger.entry import (
+    Entry,
+    accounting_of,
+    entry_id,
+    read_amount,
+    read_entry,
+    request_key,
+    reserve_content,
+)
+from discreet.ledger.events import Event
+from discreet.ledger.filters import FILTERS, SMALLEST_REQUEST, Filter, filter_for, plain
 from discreet.ledger.index import EXACT
 from discreet.ledger.sqlite import FORMAT, SqliteStore
 from discreet.ledger.verification import LEAST, replay

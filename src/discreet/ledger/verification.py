@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from discreet.accounting import version
-from discreet.accounting.filters import SMALLEST_REQUEST
 from discreet.errors import GuaranteeError, LedgerError
 from discreet.guarantee import Guarantee
-from discreet.ledger.chain import Event
 from discreet.ledger.entry import Entry, entry_id, read_entry, request_key
+from discreet.ledger.events import Event
+from discreet.ledger.filters import SMALLEST_REQUEST
 
 __all__ = ["LEAST", "Cheap", "replay"]
 

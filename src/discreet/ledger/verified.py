@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.chain import Event, Kind
+from discreet.ledger.events import Event, Kind
 from discreet.ledger.head import Head
 from discreet.ledger.index import Index
 from discreet.ledger.sqlite import Events, SqliteStore

@@ -5,12 +5,12 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.guarantee.basis import positive
-from discreet.losses import Query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Posterior, RecordLaw, Scalar
-from discreet.query import Statistics
+from discreet.queries.losses.base import Query
+from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.sources import Dataset
 

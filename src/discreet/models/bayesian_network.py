@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.families import ConditionalTable, DirichletTables
-from discreet.guarantee.basis import positive
+from discreet.inference.counts.simplex import dirichlet_draws, draw_codes
 from discreet.models.base import Progress, Simulated, Value, public_statistics
 from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior, NetworkRecords, network_from_tables
-from discreet.posterior.simplex import dirichlet_draws, draw_codes
-from discreet.query import Counts, Statistics, levels_of
+from discreet.queries.families.base import ConditionalTable, DirichletTables
+from discreet.queries.statistics import Counts, Statistics, levels_of
 from discreet.schema import Schema
 from discreet.sources import Dataset
 

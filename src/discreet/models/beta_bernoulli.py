@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.families import Dirichlet
 from discreet.models.base import Progress, Simulated, Value, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
 from discreet.posterior import (
@@ -23,7 +22,8 @@ from discreet.posterior import (
     beta_from_two_counts,
     two_count_likelihood,
 )
-from discreet.query import Counts, Statistics
+from discreet.queries.families.base import Dirichlet
+from discreet.queries.statistics import Counts, Statistics
 from discreet.schema import Binary, Schema
 from discreet.sources import Dataset
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.families import Dirichlet
 from discreet.models.base import Progress, Simulated, Value, checked_prior, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
 from discreet.posterior import DirichletLattice, DirichletPosterior, LevelRecord, OneParameter, dirichlet_from_counts
-from discreet.query import Counts, Statistics
+from discreet.queries.families.base import Dirichlet
+from discreet.queries.statistics import Counts, Statistics
 from discreet.schema import Binary, Categorical, Schema
 from discreet.sources import Dataset
 

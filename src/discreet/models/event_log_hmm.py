@@ -13,18 +13,18 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from discreet.columns import is_integer
 from discreet.errors import QueryError
-from discreet.families import HiddenMarkov
+from discreet.inference.counts.simplex import dirichlet_draws, draw_codes
+from discreet.inference.hidden_markov.hidden_chains import hidden_chains
+from discreet.inference.hidden_markov.hidden_noise import noise_aware_chains
+from discreet.inference.hidden_markov.label_alignment import frequency_order
 from discreet.models.base import Progress, Simulated, Value, column_names, prior_number
 from discreet.noise import NoiseLaw
 from discreet.posterior import EventGrid, EventLogChain, EventLogPosterior
-from discreet.posterior.label_alignment import frequency_order
-from discreet.posterior.simplex import dirichlet_draws, draw_codes
-from discreet.query import Counts, Statistics, levels_of
-from discreet.samplers.hidden_markov import hidden_chains
-from discreet.samplers.hidden_noise import noise_aware_chains
+from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.statistics import Counts, Statistics, levels_of
 from discreet.schema import Schema
+from discreet.schema.columns import is_integer
 
 __all__ = ["EventLogHMM"]
 

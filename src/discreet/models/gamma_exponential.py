@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.axes import Axis
 from discreet.errors import QueryError
-from discreet.families import ExponentialRate
+from discreet.inference.one_sum.clamped_records import ClampedExponential
 from discreet.models.rates import Array, RateModel
 from discreet.models.sums import lattice_of
-from discreet.samplers.record_laws import ClampedExponential
+from discreet.queries.centred_columns import Axis
+from discreet.queries.families.base import ExponentialRate
 from discreet.schema import Bounded, Schema
 
 __all__ = ["GammaExponential"]

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.axes import Axis
 from discreet.errors import QueryError
+from discreet.inference.gaussian.augmentation import augment
+from discreet.inference.gaussian.central_limit import central_limit
+from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
+from discreet.inference.gaussian.released_sums import Term
 from discreet.models.moments import Entry
-from discreet.query import Statistics
-from discreet.samplers.augmentation import augment
-from discreet.samplers.central_limit import central_limit
-from discreet.samplers.gaussian_system import GaussianSystem, Parameters
-from discreet.samplers.terms import Term
+from discreet.queries.centred_columns import Axis
+from discreet.queries.statistics import Statistics
 
 __all__ = [
     "MOST_RECORDS",

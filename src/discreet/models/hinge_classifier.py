@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.losses import Loss, LossKind, Target
 from discreet.models.base import number
 from discreet.models.margin_model import Array, MarginModel
+from discreet.queries.losses.base import Loss, LossKind, Target
 from discreet.schema import Schema
 
 __all__ = ["HingeClassifier"]

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.losses import Loss, LossKind, Target
 from discreet.models.loss_model import checked_size
 from discreet.models.margin_model import Array, MarginModel
+from discreet.queries.losses.base import Loss, LossKind, Target
 from discreet.schema import Bounded, Schema
 
 __all__ = ["HuberRegression"]

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.axes import Axis
+from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.guarantee.basis import positive
+from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, Node, Parameters, from_niw
 from discreet.models.base import Progress, Simulated, Value, column_names, public_statistics
 from discreet.models.gaussian import (
     SHAPE,
@@ -35,8 +35,8 @@ from discreet.models.moments import moment_axes, moment_entries, moment_query, m
 from discreet.models.multivariate_normal import Niw, checked_niw, default_niw, to_niw
 from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior
-from discreet.query import Statistics, levels_of
-from discreet.samplers.gaussian_system import Factor, GaussianSystem, Node, Parameters, from_niw
+from discreet.queries.centred_columns import Axis
+from discreet.queries.statistics import Statistics, levels_of
 from discreet.schema import Binary, Categorical, Schema
 from discreet.sources import Dataset
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.losses import Loss, LossKind, Target
 from discreet.models.margin_model import Array, MarginModel
+from discreet.queries.losses.base import Loss, LossKind, Target
 from discreet.schema import Schema
 
 __all__ = ["LogisticRegression"]

@@ -2,8 +2,8 @@
 
 from typing import Any, NoReturn
 
+from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.guarantee.basis import positive
 from discreet.models.base import number
 
 __all__ = ["LossModel", "checked_interval", "checked_size"]

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.axes import Axis
 from discreet.errors import QueryError
-from discreet.features import Features
-from discreet.losses import Loss, LossKind, Target
 from discreet.models.base import Simulated, column_names
 from discreet.models.loss_model import LossModel, checked_interval, checked_size
-from discreet.query import levels_of
+from discreet.queries.centred_columns import Axis
+from discreet.queries.features import Features
+from discreet.queries.losses.base import Loss, LossKind, Target
+from discreet.queries.statistics import levels_of
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 
 __all__ = ["MarginModel"]

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.axes import PRODUCT_BITS, Axis
+from discreet.inference.gaussian.released_sums import Term
 from discreet.noise import NoiseLaw
-from discreet.query import Counts, RowMove, Statistic, Statistics, Sum, used_rows
-from discreet.samplers.terms import Term
+from discreet.queries.centred_columns import PRODUCT_BITS, Axis
+from discreet.queries.statistics import Counts, RowMove, Statistic, Statistics, Sum, used_rows
 from discreet.schema import Schema
 
 __all__ = ["Entry", "moment_axes", "moment_entries", "moment_query", "moment_terms"]

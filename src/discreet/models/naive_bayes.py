@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.families import ConditionalTable, DirichletTables
-from discreet.guarantee.basis import positive
 from discreet.models.base import Progress, Simulated, Value, checked_prior, dirichlet_prior, public_statistics
 from discreet.noise import NoiseLaw
 from discreet.posterior import (
@@ -24,7 +23,8 @@ from discreet.posterior import (
     naive_bayes_from_tables,
     plug_in_from_tables,
 )
-from discreet.query import Counts, Statistics
+from discreet.queries.families.base import ConditionalTable, DirichletTables
+from discreet.queries.statistics import Counts, Statistics
 from discreet.schema import Binary, Categorical, Schema
 from discreet.sources import Dataset
 

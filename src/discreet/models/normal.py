@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.axes import Axis
+from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.guarantee.basis import positive
+from discreet.inference.gaussian.gaussian_system import GaussianSystem, Node, Parameters
 from discreet.models.base import Progress, Simulated, Value, number, public_statistics
 from discreet.models.gaussian import (
     SHAPE,
@@ -29,8 +29,8 @@ from discreet.models.gaussian import (
 from discreet.models.moments import moment_axes, moment_entries, moment_query, moment_terms
 from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior
-from discreet.query import Statistics
-from discreet.samplers.gaussian_system import GaussianSystem, Node, Parameters
+from discreet.queries.centred_columns import Axis
+from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.sources import Dataset
 

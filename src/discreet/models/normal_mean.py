@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.axes import Axis
+from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.families import GaussianMean
-from discreet.guarantee.basis import positive
+from discreet.inference.one_sum.clamped_records import ClampedNormal
 from discreet.models.base import Progress, Simulated, Value, number, public_statistics
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_sum_draws import LogDraws, curve_given_draws
-from discreet.query import Statistics
-from discreet.samplers.record_laws import ClampedNormal
+from discreet.queries.centred_columns import Axis
+from discreet.queries.families.base import GaussianMean
+from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.sources import Dataset
 

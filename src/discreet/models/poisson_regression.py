@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.losses import Loss, LossKind, Target
 from discreet.models.margin_model import Array, MarginModel
+from discreet.queries.losses.base import Loss, LossKind, Target
 from discreet.schema import Count, Schema
 
 __all__ = ["PoissonRegression"]

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.features import Features
-from discreet.losses import Loss
 from discreet.models.base import Simulated, column_names
 from discreet.models.loss_model import LossModel, checked_interval, checked_size
+from discreet.queries.features import Features
+from discreet.queries.losses.base import Loss
 from discreet.schema import Bounded, Count, Schema
 
 __all__ = ["QuadraticMean"]

@@ -11,16 +11,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.axes import Axis
 from discreet.errors import QueryError
-from discreet.families import SumFamily
+from discreet.inference.one_sum.clamped_records import RecordLaw
 from discreet.models.base import Progress, Simulated, Value, prior_number, public_statistics
 from discreet.models.sums import noisy_sum, plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_sum_draws import LogDraws, curve_given_draws
-from discreet.query import Statistics
-from discreet.samplers.record_laws import RecordLaw
+from discreet.queries.centred_columns import Axis
+from discreet.queries.families.base import SumFamily
+from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.sources import Dataset
 

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.axes import Axis
 from discreet.errors import QueryError
-from discreet.families import BoundedMean
 from discreet.models.base import Progress, Simulated, Value, dirichlet_prior, public_statistics
 from discreet.models.sums import plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
 from discreet.posterior.given_sum_draws import LogDraws
-from discreet.query import Statistics
+from discreet.queries.centred_columns import Axis
+from discreet.queries.families.base import BoundedMean
+from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
-from discreet.sizes import Sizes
+from discreet.schema.row_counts import Sizes
 from discreet.sources import Dataset
 
 __all__ = ["StatisticalQuery"]

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.axes import Axis
-from discreet.families import SumFamily
+from discreet.inference.one_sum.clamped_records import Lattice, RecordLaw
+from discreet.inference.one_sum.fourier import NoisySum
 from discreet.models.base import Value
 from discreet.noise import NoiseLaw
-from discreet.query import Counts, Statistic, Statistics, Sum, used_rows
-from discreet.samplers.fourier import NoisySum
-from discreet.samplers.record_laws import Lattice, RecordLaw
+from discreet.queries.centred_columns import Axis
+from discreet.queries.families.base import SumFamily
+from discreet.queries.statistics import Counts, Statistic, Statistics, Sum, used_rows
 from discreet.schema import Schema
 
 __all__ = ["lattice_of", "noisy_sum", "plain_sum", "sum_query"]

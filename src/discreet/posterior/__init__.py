@@ -1,20 +1,20 @@
 """Posteriors: post-processing of a release. Free, exact where it can be, and honest where it cannot."""
 
+from discreet.numerics.link import Link
 from discreet.posterior.base import Posterior
 from discreet.posterior.beta import BetaMixture, beta_from_count, beta_from_two_counts
 from discreet.posterior.chains import ChainsPosterior
+from discreet.posterior.class_plug_in import NaiveBayesPlugIn, plug_in_from_tables
+from discreet.posterior.class_tables import NaiveBayesPosterior, naive_bayes_from_tables
 from discreet.posterior.coefficients import CoefficientDraws
 from discreet.posterior.curve import CurvePosterior, curve_posterior
-from discreet.posterior.dirichlet import DirichletLattice, DirichletPosterior, dirichlet_from_counts
 from discreet.posterior.draws import Draws
 from discreet.posterior.event_chain import EventLogChain
 from discreet.posterior.event_log import EventGrid, EventLogPosterior
 from discreet.posterior.given_draws import beta_given_draws
 from discreet.posterior.groups import GroupedPosterior
-from discreet.posterior.link import Link
-from discreet.posterior.naive_bayes import NaiveBayesPosterior, naive_bayes_from_tables
-from discreet.posterior.naive_bayes_plug_in import NaiveBayesPlugIn, plug_in_from_tables
-from discreet.posterior.network import NetworkRecords, network_from_tables
+from discreet.posterior.level_probabilities import DirichletLattice, DirichletPosterior, dirichlet_from_counts
+from discreet.posterior.network_tables import NetworkRecords, network_from_tables
 from discreet.posterior.pooled import Likelihood, PooledPosterior, Scalar, pooled_posterior
 from discreet.posterior.record_laws import BernoulliRecord, LevelRecord, OneParameter, RecordLaw
 from discreet.posterior.two_counts import two_count_likelihood

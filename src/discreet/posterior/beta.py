@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
+from discreet.inference.counts.compositions import Lattice, Total, log_arrangements
+from discreet.inference.counts.mixture_curve import MixtureCurve
+from discreet.inference.counts.noisy_counts import NEGLIGIBLE, NoisyCells, Polya, plausible
 from discreet.noise import NoiseLaw
+from discreet.numerics.gamma_functions import log_polya
 from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
-from discreet.posterior.mixture import MixtureCurve
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, check_released, describe, tails
-from discreet.samplers.cells import NEGLIGIBLE, NoisyCells, Polya, plausible
-from discreet.samplers.gamma import log_polya
-from discreet.samplers.lattice import Lattice, Total, log_arrangements
-from discreet.sizes import Sizes
+from discreet.schema.row_counts import Sizes
 
 __all__ = ["BetaMixture", "beta_from_count", "beta_from_two_counts"]
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.inference.diagnostics import bulk_ess, split_rhat
 from discreet.posterior.export import Axes, to_datatree
 from discreet.posterior.record_laws import RecordLaw
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, describe, tails
-from discreet.samplers.diagnostics import bulk_ess, split_rhat
 
 __all__ = ["ChainsPosterior"]
 

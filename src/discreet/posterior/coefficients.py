@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
-from discreet.losses import Loss
+from discreet.inference.coefficients.limit_law import Information, Margins, information_of, straight_law
 from discreet.posterior.export import to_datatree
-from discreet.posterior.limit_law import Information, Margins, information_of, straight_law
 from discreet.posterior.new_rows import new_rows
 from discreet.posterior.summary import Summary, as_text, describe
+from discreet.queries.losses.base import Loss
 
 __all__ = ["CoefficientDraws"]
 

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
+from discreet.numerics.link import Link
+from discreet.numerics.smooth_distribution import SmoothDistribution
 from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
-from discreet.posterior.link import Link
-from discreet.posterior.smooth_distribution import SmoothDistribution
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, describe, tails
 
 __all__ = ["CurvePosterior", "curve_posterior"]

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.families import HiddenMarkov
+from discreet.inference.counts.simplex import dirichlet_draws
+from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
 from discreet.posterior.event_log import EventGrid, EventLogPosterior
-from discreet.posterior.simplex import dirichlet_draws
 from discreet.posterior.summary import Summary, describe
-from discreet.samplers.hidden_markov import HiddenDraws
+from discreet.queries.families.base import HiddenMarkov
 
 __all__ = ["EventLogChain"]
 

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.inference.counts.simplex import draw_codes
+from discreet.inference.diagnostics import FEWEST_DRAWS
+from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
+from discreet.inference.hidden_markov.label_alignment import aligned_names, renamed, reordered, state_frequencies
 from discreet.posterior.chains import Answers, ChainsPosterior
-from discreet.posterior.label_alignment import aligned_names, renamed, reordered, state_frequencies
-from discreet.posterior.simplex import draw_codes
 from discreet.posterior.summary import Summary
-from discreet.samplers.diagnostics import FEWEST_DRAWS
-from discreet.samplers.hidden_markov import HiddenDraws
 from discreet.visible import visible
 
 __all__ = ["EventGrid", "EventLogPosterior"]

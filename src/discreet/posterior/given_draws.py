@@ -11,9 +11,9 @@ The spread of the draws themselves is another thing: it says how the mechanism d
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.inference.counts.compositions import log_arrangements
+from discreet.numerics.gamma_functions import log_polya
 from discreet.posterior.beta import BetaMixture
-from discreet.samplers.gamma import log_polya
-from discreet.samplers.lattice import log_arrangements
 
 __all__ = ["beta_given_draws"]
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.inference.one_sum.clamped_records import RecordLaw
+from discreet.inference.one_sum.weighted_sum import WeightedSum
+from discreet.numerics.link import Link
 from discreet.posterior.curve import Curve, CurvePosterior, curve_posterior
-from discreet.posterior.link import Link
-from discreet.samplers.record_laws import RecordLaw
-from discreet.samplers.weighted_sum import WeightedSum
 
 __all__ = ["LogDraws", "curve_given_draws"]
 

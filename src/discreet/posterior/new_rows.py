@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.losses import Loss
+from discreet.queries.losses.base import Loss
 from discreet.sources.new_records import new_records
 
 __all__ = ["new_rows"]

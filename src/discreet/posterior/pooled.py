@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
+from discreet.inference.groups.population import Hyperprior, Population, fit_population
+from discreet.inference.groups.sinh_quadrature import GradedCurve, trace
+from discreet.numerics.link import Link
 from discreet.posterior.curve import Records
 from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
 from discreet.posterior.groups import group_dimension
-from discreet.posterior.link import Link
-from discreet.posterior.population import Hyperprior, Population, fit_population
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, describe, tails
-from discreet.samplers.graded import GradedCurve, trace
 
 __all__ = ["Likelihood", "PooledPosterior", "Scalar", "pooled_posterior"]
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.inference.counts.simplex import draw_codes
 from discreet.posterior.curve import Records
-from discreet.posterior.simplex import draw_codes
 
 __all__ = ["BernoulliRecord", "LevelRecord", "OneParameter", "RecordLaw"]
 

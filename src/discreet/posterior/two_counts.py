@@ -14,10 +14,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.inference.counts.noisy_counts import plausible
 from discreet.noise import NoiseLaw
 from discreet.posterior.beta import beta_from_two_counts
-from discreet.samplers.cells import plausible
-from discreet.sizes import Sizes
+from discreet.schema.row_counts import Sizes
 
 __all__ = ["two_count_likelihood"]
 

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.losses import Loss, Query
-from discreet.query import Counts, Statistics, Sum
+from discreet.queries.losses.base import Loss, Query
+from discreet.queries.statistics import Counts, Statistics, Sum
 from discreet.schema import Binary, Categorical, Person
 from discreet.sources.dataset import IntegerArray
 from discreet.sources.design import NO_NUMBER, Design, collected
-from discreet.sources.identifiers import known, text_of_identifier
-from discreet.sources.persons import BAD_CELL, SEPARATOR, digest_head
-from discreet.sources.sums import LARGEST_EXACT_DOUBLE
+from discreet.sources.readers.identifiers import known, text_of_identifier
+from discreet.sources.sql.exact_sums import LARGEST_EXACT_DOUBLE
+from discreet.sources.sql.kept_rows import BAD_CELL, SEPARATOR, digest_head
 
 __all__ = ["NO_NUMBER", "CodedRows"]
 

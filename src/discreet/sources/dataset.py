@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.losses import Loss
-from discreet.query import Statistics
+from discreet.queries.losses.base import Loss
+from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.sources.design import Design
 

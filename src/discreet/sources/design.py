@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.columns import Binary, Categorical
 from discreet.errors import ReleaseError
-from discreet.features import Features
-from discreet.losses import CHUNK, Loss, Target
+from discreet.queries.features import Features
+from discreet.queries.losses.base import CHUNK, Loss, Target
+from discreet.schema.columns import Binary, Categorical
 from discreet.sources.spill import mapped_zeros
 
 __all__ = ["NO_NUMBER", "Design", "collected", "scaled"]

@@ -14,16 +14,16 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from discreet.errors import ReleaseError
-from discreet.losses import Loss
-from discreet.query import Counts, Statistics
-from discreet.sources.cells import Cell
+from discreet.queries.losses.base import Loss
+from discreet.queries.statistics import Counts, Statistics
 from discreet.sources.dataset import IntegerArray
 from discreet.sources.design import NO_NUMBER, Design, collected
-from discreet.sources.persons import number_of_persons
-from discreet.sources.plain import coded_batch, is_plain
 from discreet.sources.spill import engine_folder
-from discreet.sources.sql import Grouping, coded, groupings, marginal, rows_in_order
-from discreet.sources.sums import most_rows
+from discreet.sources.sql.cell_sql import Cell
+from discreet.sources.sql.exact_sums import most_rows
+from discreet.sources.sql.kept_rows import number_of_persons
+from discreet.sources.sql.statements import Grouping, coded, groupings, marginal, rows_in_order
+from discreet.sources.without_engine import coded_batch, is_plain
 
 __all__ = ["DuckDB", "Origin", "connect"]
 

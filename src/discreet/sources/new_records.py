@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.columns import Binary, Categorical, Column
 from discreet.errors import QueryError, SchemaError
-from discreet.features import Features
-from discreet.losses import Loss
+from discreet.queries.features import Features
+from discreet.queries.losses.base import Loss
 from discreet.schema import Schema
-from discreet.sources.frames import is_frame
-from discreet.sources.objects import object_texts
+from discreet.schema.columns import Binary, Categorical, Column
 from discreet.sources.open import open_dataset
+from discreet.sources.readers.frames import is_frame
+from discreet.sources.readers.objects import object_texts
 
 __all__ = ["NewRecords", "new_records"]
 

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from discreet.errors import SchemaError
 from discreet.schema import Person, Schema
-from discreet.sources.cells import Cell
-from discreet.sources.csv import csv_files
 from discreet.sources.dataset import Dataset, Source
 from discreet.sources.duckdb import DuckDB, Origin
-from discreet.sources.frames import frame_rows, is_frame
-from discreet.sources.parquet import parquet_files
+from discreet.sources.readers.csv import csv_files
+from discreet.sources.readers.frames import frame_rows, is_frame
+from discreet.sources.readers.parquet import parquet_files
+from discreet.sources.sql.cell_sql import Cell
 
 __all__ = ["open_dataset"]
 

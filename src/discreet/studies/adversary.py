@@ -16,8 +16,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.guarantee.basis import positive
 
 __all__ = ["greedy_adversary", "local_epsilon"]
 

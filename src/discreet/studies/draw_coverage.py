@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.mechanisms import ConjugateSample, PosteriorSample
 from discreet.models import BetaBernoulli
 from discreet.pipeline import simulate
-from discreet.query import Statistics
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Schema
 
 __all__ = ["DrawCoverage", "draw_coverage", "naive_band"]

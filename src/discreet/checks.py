@@ -1,0 +1,21 @@
+"""Checks of arguments: one wording for all refusals, `<Type>.<field> must be <range>, got <value>`."""
+
+import math
+
+from discreet.errors import DiscreetError, GuaranteeError
+
+__all__ = ["positive"]
+
+
+def positive(
+    field_name: str, value: object, *, below: float = math.inf, error: type[DiscreetError] = GuaranteeError
+) -> float:
+    """`value` as a float, if it is a finite number above 0 (and below `below`)."""
+    try:
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        number = math.inf
+    if not (0 < number < below and math.isfinite(number)):
+        limit = "a finite number above 0" if math.isinf(below) else f"a number above 0 and below {below:g}"
+        raise error(f"{field_name} must be {limit}, got {value!r}")
+    return number

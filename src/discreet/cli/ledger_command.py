@@ -1,0 +1,143 @@
+"""`discreet ledger create | show | verify`: the budget of one population and what was paid from it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import balance, terminal
+
+__all__ = ["app", "create", "show", "verify"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger file.", show_default=False)]
+
+
+@app.callback(invoke_without_command=True)
+def ledger(context: typer.Context) -> None:
+    """Create, show or verify a ledger.
+
+    \b
+    Example:
+      discreet ledger show study.ledger
+    """  # noqa: D301
+    if context.invoked_subcommand is None:
+        terminal.write(context.get_help())
+
+
+@app.command()
+def create(
+    path: LedgerFile,
+    epsilon: Annotated[float, typer.Option(help="The whole budget.", show_default=False)],
+    delta: Annotated[float | None, typer.Option(help="Without it only pure guarantees can be paid.")] = None,
+    filter_name: Annotated[
+        str | None,
+        typer.Option("--filter", help="pure, zcdp, gdp or approximate; default: zcdp if there is a delta, else pure."),
+    ] = None,
+    as_json: terminal.AsJson = False,
+) -> None:
+    """Make a new ledger.
+
+    Its budget is fixed for good; an existing file is never overwritten.
+
+    \b
+    Example:
+      discreet ledger create study.ledger --epsilon 3 --delta 1e-6
+    """  # noqa: D301
+    from discreet.guarantee import Budget
+    from discreet.ledger import Ledger
+
+    made = Ledger.create(path, Budget(epsilon, delta), filter_name)
+    if as_json:
+        terminal.emit({**balance.balance(made), "head": made.head()})
+        return
+    lines = [
+        ("budget", str(made.budget)),
+        ("limit", f"{balance.words(made, made.limit)}, {made.filter.name} filter"),
+        ("head", made.head()),
+    ]
+    terminal.facts(terminal.console(), f"created {path}", lines)
+
+
+@app.command()
+def show(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
+    """Show the balance and every entry.
+
+    \b
+    Example:
+      discreet ledger show study.ledger --json
+    """  # noqa: D301
+    from discreet.ledger import Ledger
+    from discreet.ledger.filters import plain
+
+    found = Ledger.open(path)
+    entries = found.entries()
+    if as_json:
+        listed = [
+            {
+                "id": entry.id,
+                "status": entry.status,
+                "recipe": entry.recipe,
+                "guarantee": entry.guarantee.to_json(),
+                "spend": plain(entry.spend),
+                "spent_after": plain(entry.spent_after),
+            }
+            for entry in entries
+        ]
+        terminal.emit({**balance.balance(found), "head": found.head(), "entries": listed})
+        return
+    screen = terminal.console()
+    lines = [
+        ("budget", f"{found.budget}, {found.filter.name} filter"),
+        ("spent", balance.words(found, found.spent())),
+        ("left", balance.words(found, found.remaining())),
+        ("head", found.head()),
+    ]
+    terminal.facts(screen, str(path), lines)
+    if not entries:
+        return
+    table = terminal.table(["entry", "dataset", "model", "mechanism", "status"], [found.filter.unit])
+    for entry in entries:
+        model, mechanism = (entry.recipe.get(key, {}) for key in ("model", "mechanism"))
+        label = f" {mechanism['label']!r}" if mechanism.get("label") else ""
+        about = model.get("column") or model.get("target") or ""
+        what = f"{model.get('kind', '')} {about}".strip()
+        asked = (entry.recipe.get("dataset", ""), what, f"{mechanism.get('kind', '')}{label}")
+        table.add_row(entry.id[:7], *map(str, asked), entry.status, f"{float(entry.spend):.4g}")
+    screen.print(table)
+
+
+@app.command()
+def verify(
+    path: LedgerFile,
+    head: Annotated[str | None, typer.Option(help="A head noted earlier, which must still be in the chain.")] = None,
+    accept_head: Annotated[
+        bool, typer.Option("--accept-head", help="The head file is lost: take the chain as it is, and record that.")
+    ] = False,
+    as_json: terminal.AsJson = False,
+) -> None:
+    """Check every hash, total and limit.
+
+    \b
+    Example:
+      discreet ledger verify study.ledger
+      discreet ledger verify study.ledger --head 3f5a…
+    """  # noqa: D301
+    from discreet.ledger import Ledger
+
+    found = Ledger.accept_head(path, head) if accept_head else Ledger.open(path)
+    notices = found.verify(head)
+    accepted = [{"event": event, "time": time} for event, time in found.accepted()]
+    if as_json:
+        body = {"path": str(path), "verified": True, "entries": len(found.entries()), "head": found.head()}
+        terminal.emit({**body, "accepted": accepted, "notices": list(notices)})
+        return
+    lines = [
+        ("entries", str(len(found.entries()))),
+        ("spent", balance.words(found, found.spent())),
+        ("head", found.head()),
+        *(("accepted", f"without a head file at event {each['event']}, {each['time']}") for each in accepted),
+        *(("notice", notice) for notice in notices),
+    ]
+    terminal.facts(terminal.console(), f"{path} is consistent", lines)

@@ -1,0 +1,171 @@
+"""`discreet release`: pay for the releases of a study, compute them and write them to their files.
+
+Nothing it prints depends on what a row contains: released values go to the files and, with --json, to the document.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from discreet.cli import balance, terminal
+from discreet.errors import BudgetExceeded, DiscreetError, ReleaseError
+
+if TYPE_CHECKING:
+    from discreet.cli.study import Request, Study
+    from discreet.guarantee import Guarantee
+    from discreet.ledger import Entry, Ledger
+    from discreet.sources import Dataset
+
+__all__ = ["release"]
+
+HOW = {
+    None: "paid now",
+    "reserved": "paid by a run that stopped",
+    "settled": "paid before",
+}
+
+
+class Step(NamedTuple):
+    """One release that was made or would be made: as JSON, and as lines of text."""
+
+    document: dict[str, Any]
+    lines: list[tuple[str, str]]
+
+
+def release(
+    study: terminal.StudyFile,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show prices; read no data and spend nothing.")] = False,
+    only: Annotated[str | None, typer.Option(metavar="NAME", help="Make only this release.")] = None,
+    as_json: terminal.AsJson = False,
+) -> None:
+    """Make the releases of a study.
+
+    They are made in order, each paid from the ledger before any row is read. The same request again writes the
+    stored release and costs nothing.
+
+    \b
+    Example:
+      discreet release study.toml --dry-run
+      discreet release study.toml --only smoking
+    """  # noqa: D301
+    from discreet.cli.study import Study
+    from discreet.ledger import Ledger
+
+    loaded = Study.load(study)
+    requests = loaded.only(only)
+    ledger = Ledger.open(loaded.ledger)
+    steps = _quotes(loaded, requests, ledger) if dry_run else _releases(loaded, requests, ledger)
+    screen = None if as_json else terminal.console()
+    done: list[dict[str, Any]] = []
+    refusal: DiscreetError | None = None
+    try:
+        for step in steps:
+            done.append(step.document)
+            if screen is not None:
+                terminal.facts(screen, step.document["name"], step.lines)
+    except DiscreetError as problem:
+        refusal = problem
+    document = {"study": str(study), "dry_run": dry_run, "releases": done, "ledger": balance.balance(ledger)}
+    if refusal is not None:
+        raise terminal.Incomplete(refusal, document)
+    if as_json:
+        terminal.emit(document)
+
+
+def _releases(study: "Study", requests: Sequence["Request"], ledger: "Ledger") -> Iterator[Step]:
+    """Make and write each release; its file appears only once the ledger has settled it."""
+    from discreet import pipeline
+
+    dataset = study.open()
+    for request in requests:
+        _check_out(request, dataset)
+    for _ in _quotes(replace(study, schema=dataset.schema), requests, ledger):
+        pass  # refuses a study that does not fit as a whole before its first release is paid
+    for request in requests:
+        before = {entry.id: entry.status for entry in ledger.entries()}
+        progress = terminal.counter(request.name)
+        made = pipeline.release(request.model, dataset, request.mechanism, ledger, progress=progress)
+        made.save(request.out)
+        (entry,) = (entry for entry in ledger.entries() if entry.id == made.entry)
+        status = before.get(made.entry)
+        price = Decimal(0) if status else entry.spend
+        step = _step(request, made.guarantee, price, ledger.remaining(), HOW[status], ledger)
+        step.document["release"] = made.to_json()
+        if made.notice:
+            step.document["notice"] = made.notice
+            step.lines.append(("notice", made.notice))
+        yield step
+
+
+def _quotes(study: "Study", requests: Sequence["Request"], ledger: "Ledger") -> Iterator[Step]:
+    """What each release would cost and leave, from the study and the ledger alone."""
+    entries, left = ledger.entries(), ledger.remaining()
+    for request in requests:
+        guarantee = request.guarantee(study.schema)
+        known = _known(study, request, entries)
+        price = ledger.price(guarantee) if known is None else Decimal(0)
+        if price > left:
+            told = {"asked": price, "left": left, "missing": price - left}
+            amounts = ", ".join(f"{name} {balance.words(ledger, amount)}" for name, amount in told.items())
+            raise BudgetExceeded(f"release {request.name!r} would be refused: {amounts}")
+        left -= price
+        how = "would be paid" if known is None else HOW[known.status]
+        yield _step(request, guarantee, price, left, how, ledger)
+
+
+def _step(
+    request: "Request", guarantee: "Guarantee", price: Decimal, left: Decimal, how: str, ledger: "Ledger"
+) -> Step:
+    document = {
+        "name": request.name,
+        "out": str(request.out),
+        "guarantee": guarantee.to_json(),
+        "words": str(guarantee),
+        "price": balance.amount(ledger, price),
+        "left": balance.amount(ledger, left),
+        "how": how,
+    }
+    lines = [
+        ("guarantee", str(guarantee)),
+        ("price", f"{balance.share(ledger, price)}, {how}"),
+        ("left", balance.words(ledger, left)),
+        ("file", str(request.out)),
+    ]
+    return Step(document, lines)
+
+
+def _known(study: "Study", request: "Request", entries: Sequence["Entry"]) -> "Entry | None":
+    """The entry of the same request; where n is still to be counted, requests are compared without it."""
+    from discreet.release import recipe_of
+
+    asked = recipe_of(request.model, study.id, study.schema, request.mechanism)
+    for entry in entries:
+        schema = dict(entry.recipe.get("schema", {}))
+        if study.schema.n is None:
+            schema.pop("n", None)
+        if {**entry.recipe, "schema": schema} == asked:
+            return entry
+    return None
+
+
+def _check_out(request: "Request", dataset: "Dataset") -> None:
+    """Refuse, before anything is paid, a file that could not be written or that holds another release."""
+    from discreet.release import load, recipe_of
+
+    if not os.access(request.out.parent, os.W_OK):
+        raise ReleaseError(f"release {request.name!r}: out must be in a writable folder, got {str(request.out)!r}")
+    if not request.out.exists():
+        return
+    try:
+        held = load(request.out).recipe
+    except DiscreetError:
+        held = None
+    if held != recipe_of(request.model, dataset.id, dataset.schema, request.mechanism):
+        raise ReleaseError(
+            f"release {request.name!r}: out must be a new file or hold this same release, got {str(request.out)!r}, "
+            "which holds something else: move it away or choose another name"
+        )

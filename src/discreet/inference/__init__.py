@@ -1,0 +1,1 @@
+"""Free side: likelihoods and samplers given released numbers only."""

@@ -1,0 +1,1 @@
+"""Given drawn coefficients: the limit law of a draw."""

@@ -1,0 +1,1 @@
+"""Given noisy counts: sums over the true ones."""

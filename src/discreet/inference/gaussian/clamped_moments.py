@@ -1,0 +1,162 @@
+"""Mean and covariance of what one record of a Gaussian system adds to the released terms.
+
+Every term is measured in units of its largest value, so that all are of order one. Means are closed forms with one
+short quadrature per pair of values, accurate far beyond 1/sqrt(n) for any n. Factors are independent, and only their
+dummies shift means: those of all levels' combinations are averaged exactly.
+
+Covariances need two digits only: they are those of a fixed set of quasi-random records. Their codes are drawn from
+public probabilities, flattened so that rare levels are present, and weighted back to the probabilities asked for.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import QueryError
+from discreet.inference.gaussian.gaussian_system import GaussianSystem
+from discreet.inference.gaussian.released_sums import Term
+from discreet.queries.centred_columns import Axis
+
+if TYPE_CHECKING:
+    from discreet.inference.gaussian.kernels.clamped import TermLayout
+
+__all__ = ["Points", "flatten", "layout_of", "mean_and_covariance", "quasi_random", "term_units"]
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MOST_COMBINATIONS = 2000
+SEED = 20_240_613  # of the fixed quasi-random records: public, and the same for everybody
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Quasi-random records: standard errors (points, nodes), and codes (points, factors) of known probabilities."""
+
+    errors: Array
+    codes: Integers
+    proposal: Array  # probabilities of the levels of all factors, end to end
+
+    def weights(self, layout: "TermLayout", probabilities: Array) -> Array:
+        """How much each point counts under the probabilities asked for."""
+        ratio = (probabilities / self.proposal)[layout.level_starts[:-1] + self.codes]
+        return np.asarray(ratio.prod(axis=1))
+
+
+def layout_of(system: GaussianSystem, axes: Sequence[Axis], terms: Sequence[Term]) -> "TermLayout":
+    """The system, its axes and its terms as the arrays that compiled loops read."""
+    from discreet.inference.gaussian.kernels.clamped import TermLayout
+
+    sizes = [factor.levels for factor in system.factors]
+    dummy_factor, dummy_level = np.full(system.width, -1), np.full(system.width, -1)
+    for f, (start, size) in enumerate(zip(system.dummy_starts, sizes, strict=True)):
+        dummy_factor[start : start + size - 1] = f
+        dummy_level[start : start + size - 1] = np.arange(1, size)
+    shifting = _shifting(system)
+    numbers = [tuple(sorted(term.numbers)) for term in terms]
+    products = sorted(set(numbers))
+    levels = np.full((len(terms), 2, 2), -1)
+    for t, term in enumerate(terms):
+        levels[t, : len(term.levels)] = np.reshape(term.levels, (-1, 2))
+    lattice = np.array([_lattice(axis) for axis in axes]).reshape(-1, 5).T.copy()
+    return TermLayout(
+        starts=np.cumsum([0, *(places.size for places in system.regressors)]),
+        places=np.concatenate(system.regressors),
+        dummy_factor=dummy_factor,
+        dummy_level=dummy_level,
+        level_starts=np.cumsum([0, *sizes]),
+        slope=lattice[0],
+        offset=lattice[1],
+        low=lattice[2],
+        high=lattice[3],
+        spacing=lattice[4],
+        shifted=np.array([*(bool(factors) for factors in shifting), False], dtype=np.int64),
+        combinations=_combinations(sizes, frozenset().union(*shifting)),
+        products=np.array([[*nodes, *(-1,) * (2 - len(nodes))] for nodes in products]),
+        term_product=np.array([products.index(nodes) for nodes in numbers]),
+        term_levels=levels,
+    )
+
+
+def term_units(axes: Sequence[Axis], terms: Sequence[Term]) -> Array:
+    """The largest value one record can add to each term."""
+    return np.array([prod((float(axes[number].reach) for number in term.numbers), start=1.0) for term in terms])
+
+
+def quasi_random(system: GaussianSystem, probabilities: Array, points: int) -> Points:
+    """Fixed points, with codes drawn half from the given level probabilities and half from all levels alike."""
+    from scipy.special import ndtri
+    from scipy.stats import qmc
+
+    nodes, factors = len(system.nodes), len(system.factors)
+    uniforms = qmc.Sobol(nodes + factors, rng=SEED).random(points)
+    codes, proposal, start = np.zeros((points, factors), dtype=np.int64), [], 0
+    for f, factor in enumerate(system.factors):
+        share = 0.5 * probabilities[start : start + factor.levels] + 0.5 / factor.levels
+        codes[:, f] = np.searchsorted(np.cumsum(share)[:-1], uniforms[:, nodes + f], side="right")
+        proposal.append(share)
+        start += factor.levels
+    errors = ndtri(np.clip(uniforms[:, :nodes], 1e-12, 1 - 1e-12))
+    return Points(np.ascontiguousarray(errors), codes, np.concatenate([*proposal, np.zeros(0)]))
+
+
+def flatten(system: GaussianSystem, parameters: Mapping[str, ArrayLike]) -> tuple[Array, Array, Array]:
+    """Coefficients of all nodes end to end, deviations, and level probabilities end to end, of one parameter set."""
+    nodes, factors = range(len(system.nodes)), range(len(system.factors))
+    coefficients = [np.asarray(parameters[f"coefficients[{j}]"], dtype=float) for j in nodes]
+    deviations = np.sqrt([float(np.asarray(parameters[f"variance[{j}]"])) for j in nodes])
+    probabilities = [np.asarray(parameters[f"probabilities[{f}]"], dtype=float) for f in factors]
+    return np.concatenate(coefficients), deviations, np.concatenate([*probabilities, np.zeros(0)])
+
+
+def mean_and_covariance(
+    system: GaussianSystem,
+    axes: Sequence[Axis],
+    terms: Sequence[Term],
+    parameters: Mapping[str, ArrayLike],
+    points: int = 4096,
+) -> tuple[Array, Array]:
+    """Mean (terms) and covariance (terms, terms) of what one record adds to the terms, in their own units."""
+    from discreet.inference.gaussian.kernels.clamped import term_covariance, term_means
+
+    layout, units = layout_of(system, axes, terms), term_units(axes, terms)
+    coefficients, deviations, probabilities = flatten(system, parameters)
+    records = quasi_random(system, probabilities, points)
+    weights = records.weights(layout, probabilities)
+    mean = term_means(layout, coefficients, deviations, probabilities)
+    covariance = term_covariance(layout, coefficients, deviations, weights, records.errors, records.codes)
+    return mean * units, covariance * np.outer(units, units)
+
+
+def _lattice(axis: Axis) -> tuple[float, float, float, float, float]:
+    """Slope and offset of u, the ends of the clamp and the spacing; a coarsened axis rounds up half a grid step."""
+    reach, cell = float(axis.reach), float(1 << axis.shift)
+    slope = 2.0 / (axis.grid * cell * reach)
+    offset = 2.0 * ((0.5 if axis.shift else 0.0) - axis.low) / (cell * reach) - 1.0
+    low, high = axis.values([axis.lower, axis.upper]) / reach
+    return slope, offset, float(low), float(high), 2.0 / reach
+
+
+def _shifting(system: GaussianSystem) -> list[frozenset[int]]:
+    """For each node, the factors its mean depends on, directly or through its parents."""
+    found: list[frozenset[int]] = []
+    for node in system.nodes:
+        found.append(frozenset(node.dummies).union(*(found[parent] for parent in node.parents)))
+    return found
+
+
+def _combinations(sizes: Sequence[int], shifting: frozenset[int]) -> Integers:
+    """All combinations of levels of the factors that shift means; -1 for the other factors."""
+    ranges = [range(size) if f in shifting else (-1,) for f, size in enumerate(sizes)]
+    number = prod(len(levels) for levels in ranges)
+    if number > MOST_COMBINATIONS:
+        raise QueryError(
+            f"GaussianSystem.factors of one regression must have at most {MOST_COMBINATIONS} combinations of levels "
+            f"for a posterior from many records, got {number}"
+        )
+    return np.array(list(product(*ranges)), dtype=np.int64).reshape(number, len(sizes))

@@ -1,0 +1,1 @@
+"""Given the likelihoods of groups: the population they come from."""

@@ -1,0 +1,1 @@
+"""Given noisy tables of an event log: hidden states, profiles, transitions."""

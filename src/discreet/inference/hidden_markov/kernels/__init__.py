@@ -1,0 +1,1 @@
+"""Compiled loops over hidden states and counts."""

@@ -1,0 +1,1 @@
+"""Given noisy tables of a network: the unseen records."""

@@ -1,0 +1,1 @@
+"""Compiled loops over records and counts of a network."""

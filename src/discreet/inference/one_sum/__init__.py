@@ -1,0 +1,1 @@
+"""Given one noisy sum of clamped records: its characteristic function, inverted."""

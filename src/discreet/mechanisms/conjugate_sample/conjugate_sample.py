@@ -1,0 +1,262 @@
+"""Draws of a conjugate posterior, its data scaled down or its prior scaled up. Proof: conjugate_sample.md.
+
+    eta = eta0 / m + r (statistics, n)      direct: r = m = 1;  diffused: r < 1;  concentrated: m < 1      [G-A1..A3]
+
+A draw has a Rényi curve (Theorem 1), a mean Gaussian DP (Theorem 2), and two levels an exact profile (Theorem 3).
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from discreet.accounting.conversions import solve_decreasing
+from discreet.accounting.curve_calibration import smallest_within
+from discreet.accounting.divergences import gaussian_mean_mu
+from discreet.checks import positive
+from discreet.errors import GuaranteeError, QueryError
+from discreet.guarantee import Basis, ConjugateProfile, GaussianDP, Guarantee, RenyiDP, Repeated
+from discreet.mechanisms.base import (
+    NORMAL_ERROR,
+    RATIO_ERROR,
+    check_draws,
+    check_grid,
+    check_label,
+    public_grid,
+    rounding_words,
+)
+from discreet.mechanisms.conjugate_sample.conjugate_draws import conjugate_draws
+from discreet.mechanisms.draws.draw_laws import log_draws
+from discreet.mechanisms.draws.least_deviation import conjugate_deviation
+from discreet.mechanisms.draws.public_grid import rounded
+from discreet.mechanisms.draws.tempered import on_scale, parameters, plain_prior
+from discreet.noise.sources import NoiseSource
+from discreet.queries.families.base import (
+    BoundedMean,
+    Dirichlet,
+    DirichletTables,
+    ExponentialRate,
+    Family,
+    GaussianMean,
+    HiddenMarkov,
+)
+from discreet.queries.statistics import Counts, Statistics
+from discreet.schema import Record
+from discreet.sources import Dataset
+
+__all__ = ["ConcentratedSample", "ConjugateSample", "DiffusedSample", "DirectSample"]
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class ConjugateSample:
+    """What the three samplers share: the certificate of (r, m), the exact draw, and its rounding to a public grid.
+
+    Parameters
+    ----------
+    draws
+        Number of independent draws, all of them paid.
+    grid
+        Draws are rounded to multiples of this public power of two, and to 32 bits; by default, and at least, 2^-24 of
+        a deviation that no table falls below. Of a bounded mean its place between the bounds is rounded.
+    label
+        A different label asks for an independent second release, which is paid.
+    """
+
+    draws: int = 1
+    grid: float | None = None
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        check_draws(name, self.draws)
+        check_label(name, self.label)
+        object.__setattr__(self, "grid", check_grid(name, self.grid))
+
+    def fractions(self, query: Statistics) -> tuple[float, float]:  # noqa: ARG002 - the signature all samplers share
+        """R and m, from public facts: both 1 here."""
+        return 1.0, 1.0
+
+    def guarantee(self, query: Statistics) -> Guarantee:
+        """The certificate of all draws together."""
+        r, m = self.fractions(query)
+        error = NORMAL_ERROR if isinstance(query.family, GaussianMean) else RATIO_ERROR
+        sampler = (
+            "exact draw by numpy from a ChaCha20 generator keyed by the operating system, in double precision, "
+            f"{rounding_words(self._grid(query), error)}"
+        )
+        return _certificate(self, query, r, m, sampler)
+
+    def note(self, query: Statistics) -> str:
+        """What was drawn, in words."""
+        r, m = self.fractions(query)
+        return f"draws of the posterior with the data scaled by {r:.4g} and the prior divided by {m:.4g}"
+
+    def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
+        """One row per draw; vectors in the order of the declared levels."""
+        family = _family(self, query)
+        if isinstance(family, Dirichlet) and family.coordinate is None:
+            return {family.parameter: (self.draws, len(family.prior))}
+        return {family.parameter: (self.draws,)}
+
+    def log_law(self, query: Statistics, draws: ArrayLike, statistic: ArrayLike) -> Array:
+        """Log-density of the released draws together for every given value of the exact statistic; one real parameter.
+
+        The statistic is the count of the one level, or the centred sum.
+        """
+        family, (r, m) = _family(self, query), self.fractions(query)
+        laws = parameters(family, plain_prior(family) / m, r, statistic, query.largest_total)
+        return log_draws(family, draws, self._grid(query), laws)
+
+    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
+        """Read the exact statistic once, draw, round to the public grid."""
+        family = _family(self, query)
+        (statistic,) = query.statistics
+        full = replace(statistic, cell=None) if isinstance(statistic, Counts) else statistic
+        exact = dataset.source.statistics(replace(query, statistics=(full,)))[full.name]
+        r, m = self.fractions(query)
+        drawn = conjugate_draws(family, exact, query.largest_total, r, m, self.draws, noise.generator())
+        return {family.parameter: on_scale(family, rounded(drawn, self._grid(query)))}
+
+    def _grid(self, query: Statistics) -> float:
+        deviation = conjugate_deviation(_family(self, query), query.largest_total, *self.fractions(query))
+        return public_grid(type(self).__name__, self.grid, deviation)
+
+
+@dataclass(frozen=True)
+class DirectSample(ConjugateSample):
+    """Draws of the posterior itself: what they cost follows from prior and n, and nothing can be chosen.
+
+    The prior decides: more concentrated priors cost less. There is no pure differential privacy.
+    """
+
+
+@dataclass(frozen=True)
+class _Calibrated(ConjugateSample):
+    """A sampler whose fraction meets a target: epsilon at a Rényi order, or epsilon and delta."""
+
+    epsilon: float = math.nan
+    order: float | None = None
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name = type(self).__name__
+        if (self.order is None) == (self.delta is None):
+            raise GuaranteeError(f"{name} must get epsilon with order or with delta, got both or neither")
+        object.__setattr__(self, "epsilon", positive(f"{name}.epsilon", self.epsilon))
+        if self.order is not None:
+            if not (isinstance(self.order, int | float) and 1 < self.order < math.inf):
+                raise GuaranteeError(f"{name}.order must be a number above 1, got {self.order!r}")
+            object.__setattr__(self, "order", float(self.order))
+        else:
+            object.__setattr__(self, "delta", positive(f"{name}.delta", self.delta, below=1.0))
+
+    def pair(self, fraction: float) -> tuple[float, float]:
+        """(r, m) at a fraction."""
+        raise NotImplementedError
+
+    def fractions(self, query: Statistics) -> tuple[float, float]:
+        """The largest fraction whose certificate was seen to meet the target."""
+        return _largest_fractions(self, _shortened(query))
+
+
+@dataclass(frozen=True)
+class DiffusedSample(_Calibrated):
+    """Draws with the data scaled by the largest r in (0, 1] that meets the target."""
+
+    def pair(self, fraction: float) -> tuple[float, float]:
+        """The data are scaled."""
+        return fraction, 1.0
+
+
+@dataclass(frozen=True)
+class ConcentratedSample(_Calibrated):
+    """Draws with the prior divided by the largest m in (0, 1] that meets the target: best where the prior is right."""
+
+    def pair(self, fraction: float) -> tuple[float, float]:
+        """The prior is divided."""
+        return 1.0, fraction
+
+
+@lru_cache(maxsize=64)  # a pure function of public facts; simulations ask it again for every table
+def _largest_fractions(mechanism: _Calibrated, query: Statistics) -> tuple[float, float]:
+    def certificate(inverse: float) -> Guarantee:
+        return _certificate(mechanism, query, *mechanism.pair(1.0 / inverse))
+
+    epsilon, order, delta = mechanism.epsilon, mechanism.order, mechanism.delta
+    if order is not None:
+        inverse = solve_decreasing(lambda x: certificate(x).renyi(order), epsilon, low=1.0)
+    elif isinstance(certificate(1.0), ConjugateProfile | GaussianDP):
+        assert delta is not None
+        inverse = solve_decreasing(lambda x: certificate(x).delta(epsilon), delta, low=1.0)
+    else:  # what is known is a Rényi curve, whose smallest delta is a search over orders: fewer fractions are tried
+        assert delta is not None
+        inverse = smallest_within(lambda x: certificate(x).renyi, epsilon, delta, low=1.0)
+        while inverse < math.inf and certificate(inverse).epsilon(delta) > epsilon:  # by a rounding error
+            inverse *= 1.0 + 1e-14
+    if math.isinf(inverse):
+        name, at = type(mechanism).__name__, f"order = {order!r}" if delta is None else f"delta = {delta!r}"
+        raise GuaranteeError(
+            f"{name}.epsilon must be larger at {at}: out of reach of this certificate, got {epsilon!r}"
+        )
+    return mechanism.pair(1.0 / inverse)
+
+
+def _family(mechanism: ConjugateSample, query: Statistics) -> Family:
+    name, schema = type(mechanism).__name__, query.schema
+    if schema.relation != "replace-one" or not isinstance(schema.unit, Record) or query.by is not None:
+        raise QueryError(f"{name} must have records that are replaced, and no groups, got {schema.relation}")
+    if query.excludes:
+        raise QueryError(f"{name} must have a public number of rows, got columns that exclude bad cells")
+    if query.family is None or isinstance(query.family, DirichletTables | HiddenMarkov):
+        raise QueryError(f"{name} must have a model with one conjugate parameter, got another")
+    return query.family
+
+
+def _shortened(query: Statistics) -> Statistics:
+    """The same query with the three smallest prior entries only: the supremum of Theorem 1 sees no others."""
+    family = query.family
+    if not isinstance(family, Dirichlet) or len(family.prior) <= 3:
+        return query
+    return replace(query, family=replace(family, prior=tuple(sorted(family.prior)[:3])))
+
+
+def _certificate(mechanism: ConjugateSample, query: Statistics, r: float, m: float, sampler: str = "") -> Guarantee:
+    """The strongest proved certificate of all draws with the data scaled by r and the prior divided by m."""
+    family, n, schema = _family(mechanism, query), query.largest_total, query.schema
+
+    def basis(theorem: str) -> Basis:
+        return Basis(schema.relation, str(schema.unit), f"{theorem} (conjugate_sample.md)", sampler)
+
+    one: Guarantee
+    if isinstance(family, GaussianMean):
+        half = family.axis.unit * family.axis.reach
+        mu = gaussian_mean_mu(n, family.sd**2 / r, m * family.prior[1] ** 2, half)
+        one = GaussianDP(mu, basis("two normal laws, Theorem 2"))
+    elif isinstance(family, Dirichlet):
+        parameters = {"prior": family.prior, "n": n, "scale": r, "shrink": m}
+        exact = len(family.prior) == 2
+        one = (
+            ConjugateProfile("dirichlet", parameters, basis("exact profile of Beta laws, Theorem 3"))
+            if exact
+            else RenyiDP("dirichlet", parameters, basis("log-partition of the Dirichlet laws, Theorem 1"))
+        )
+    elif isinstance(family, BoundedMean):
+        parameters = {"prior": family.prior[::-1], "n": n, "scale": r, "shrink": m}
+        one = RenyiDP("dirichlet", parameters, basis("log-partition of the Beta laws, Theorem 1"))
+    else:
+        width = 2 * family.axis.unit * family.axis.reach
+        if isinstance(family, ExponentialRate):
+            shape, rate = family.prior
+            lower = family.axis.ends[0]
+            timed = {"shape": shape, "rate": rate, "n": n, "lower": lower, "width": width, "scale": r, "shrink": m}
+            one = RenyiDP("exponential-rate", timed, basis("log-partition of the Gamma laws, Theorem 1"))
+        else:
+            counted = {"shape": family.prior[0], "n": n, "width": width, "scale": r, "shrink": m}
+            one = RenyiDP("poisson-rate", counted, basis("log-partition of the Gamma laws, Theorem 1"))
+    return one if mechanism.draws == 1 else Repeated(one, mechanism.draws)

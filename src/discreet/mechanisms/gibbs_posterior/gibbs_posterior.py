@@ -1,0 +1,299 @@
+"""Draws of a Gibbs posterior of a convex loss, with a guarantee that never waits for convergence.
+
+    w ~ exp(-β Σ loss) N(0, 1/precision),  by Langevin steps or exactly.  Proof: gibbs_posterior.md.
+
+One draw is μ-Gaussian DP: β G / √m for an exact draw (Theorem 1), less for the last of t Langevin steps (Theorem 2).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.accounting.bounded_losses import ball_range
+from discreet.accounting.gibbs import Bound, largest_mu
+from discreet.accounting.rejection import acceptance_at_least, gradient_after, proposals_for
+from discreet.accounting.rounding import share_down
+from discreet.checks import positive
+from discreet.errors import GuaranteeError, QueryError
+from discreet.guarantee import AllOf, Basis, BoundedRange, GaussianDP, Guarantee, Repeated, Within
+from discreet.mechanisms.base import (
+    NORMAL_ERROR,
+    RATIO_ERROR,
+    check_draws,
+    check_grid,
+    check_label,
+    public_grid,
+    rounding_words,
+)
+from discreet.mechanisms.draws.public_grid import rounded
+from discreet.mechanisms.gibbs_posterior.exact_draws import normal_draws, rejection_draws
+from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw, Steps, exact_law, langevin_law
+from discreet.mechanisms.gibbs_posterior.langevin_chains import LangevinRun, langevin_chains, projected
+from discreet.noise.sources import NoiseSource
+from discreet.queries.features import ROUNDED_UP
+from discreet.queries.losses.base import Loss
+from discreet.schema import Person
+from discreet.sources import Dataset
+
+__all__ = ["GibbsPosterior"]
+
+FAILING = 1e-3  # the share of delta that pays for proposals that are all rejected
+MOST_PROPOSALS = 10**6
+ANCHOR_STEPS = 10**4
+LARGEST_EPSILON = 500.0  # e^epsilon is a double
+
+
+@dataclass(frozen=True)
+class GibbsPosterior:
+    """Draws of coefficients at the largest inverse temperature that the budget allows.
+
+    Parameters
+    ----------
+    epsilon, delta
+        Of all draws together. Without delta: pure differential privacy, which needs a model with a ball and the exact
+        sampler.
+    draws
+        Number of independent draws.
+    sampler
+        "langevin", or "exact" for few coefficients, a corner in the loss or a quadratic one.
+    steps
+        Of Langevin: "stationary" comes within `bias` of the posterior; "short" stops long before, predicts better and
+        is no draw of the posterior; or a number. The guarantee holds for every number.
+    bias
+        Of a stationary chain: variances at most 1/(1 - bias) too large, at most this share of the start left.
+    batches
+        Above 1, a step sees one of so many fixed runs of rows.
+    bound
+        How the budget is turned into β: "gdp" is exact; "renyi" and "minami" are for comparison.
+    grid, label
+        Coefficients are rounded to multiples of this public power of two, and to 32 bits; by default, and at least,
+        2^-24 of the deviation of the last noise. Another label is another release.
+    """
+
+    epsilon: float
+    delta: float | None = None
+    draws: int = 1
+    sampler: Literal["langevin", "exact"] = "langevin"
+    steps: Steps = "stationary"
+    bias: float = 0.1
+    batches: int = 1
+    bound: Bound = "gdp"
+    grid: float | None = None
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        for name, limit in (("epsilon", LARGEST_EPSILON), ("bias", 0.5)):
+            object.__setattr__(self, name, positive(f"GibbsPosterior.{name}", getattr(self, name), below=limit))
+        object.__setattr__(self, "grid", check_grid("GibbsPosterior", self.grid))
+        if self.delta is not None:
+            object.__setattr__(self, "delta", positive("GibbsPosterior.delta", self.delta, below=1.0))
+        check_draws("GibbsPosterior", self.draws)
+        check_label("GibbsPosterior", self.label)
+        if self.sampler not in ("langevin", "exact"):
+            raise GuaranteeError(f'GibbsPosterior.sampler must be "langevin" or "exact", got {self.sampler!r}')
+        if self.bound not in ("gdp", "renyi", "minami"):
+            raise GuaranteeError(f'GibbsPosterior.bound must be "gdp", "renyi" or "minami", got {self.bound!r}')
+        if self.delta is None and self.sampler != "exact":
+            raise GuaranteeError("GibbsPosterior.delta must be given for Langevin, got None")
+        counted = isinstance(self.steps, int) and not isinstance(self.steps, bool) and 1 <= self.steps <= 10**7
+        if not counted and self.steps not in ("stationary", "short"):
+            raise GuaranteeError(
+                f'GibbsPosterior.steps must be "stationary", "short" or a number from 1, got {self.steps!r}'
+            )
+        if not isinstance(self.batches, int) or isinstance(self.batches, bool) or not 1 <= self.batches <= 10**6:
+            raise GuaranteeError(f"GibbsPosterior.batches must be a whole number from 1, got {self.batches!r}")
+        if self.batches > 1 and self.sampler == "exact":
+            raise GuaranteeError("GibbsPosterior.batches must be 1 for the exact sampler, got more")
+
+    def law(self, query: Loss) -> GibbsLaw:
+        """Inverse temperature, precision, step, steps and cost of one draw: all public."""
+        if not isinstance(query, Loss):
+            raise QueryError("GibbsPosterior must have a model with a convex loss, got another")
+        return _law(self, query)
+
+    def guarantee(self, query: Loss) -> Guarantee:
+        """The certificate of all draws together."""
+        law, schema = self.law(query), query.schema
+        error = RATIO_ERROR if self.sampler == "exact" and math.isfinite(query.ball) else NORMAL_ERROR
+        said = (
+            f"β = {law.beta:.6g}, prior precision {law.precision:.6g}, from a ChaCha20 generator keyed by the "
+            f"operating system, in double precision, {rounding_words(self._grid(query), error)}"
+        )
+
+        def basis(theorem: str, sampler: str) -> Basis:
+            return Basis(schema.relation, str(schema.unit), f"{theorem} (gibbs_posterior.md)", f"{sampler}; {said}")
+
+        if self.sampler == "langevin":
+            parts = "" if self.batches == 1 else f" on {self.batches} fixed batches in turn"
+            parts += "" if math.isinf(query.ball) else f", each projected to the ball of radius {query.ball:g},"
+            sampler = f"the last of {law.steps} Langevin steps of size {law.step:.6g}{parts} from 0"
+            return self._all(GaussianDP(law.mu, basis("last iterate of Langevin, Theorem 2", sampler)))
+        exact = "exact normal draw" if query.kind == "quadratic" else "exact draw by rejection"
+        if self.delta is not None and query.kind != "quadratic":
+            exact = f"{exact} among {self._proposals(query)} proposals, or the prior's if all are rejected"
+        gaussian = GaussianDP(law.mu, basis("strongly log-concave laws, Theorem 1", exact))
+        if self.delta is None:
+            self._check_pace(query)
+            # less than the budget where β = 1 is private enough
+            each = min(
+                share_down(self.epsilon, self.draws),
+                ball_range(law.beta, query.gradient, 2.0 * query.ball) * ROUNDED_UP,
+            )
+            ranged = BoundedRange(each, basis("bounded log-ratio on a ball, Theorem 1", exact))
+            return self._all(AllOf((ranged, gaussian)))
+        if query.kind == "quadratic":
+            return self._all(gaussian)
+        return Within(self._all(gaussian), self._failing() * self.draws)
+
+    def note(self, query: Loss) -> str:
+        """What was drawn, in words."""
+        law = self.law(query)
+        at = f"inverse temperature {law.beta:.4g}, prior precision {law.precision:.4g}"
+        if self.sampler == "exact":
+            return f"draws of the Gibbs posterior at {at}"
+        what = "draws within the stated bias of" if self.steps == "stationary" else "chains stopped before they reach"
+        return f"{what} the Gibbs posterior at {at} ({law.steps} Langevin steps)"
+
+    def shapes(self, query: Loss) -> dict[str, tuple[int, ...]]:
+        """One row per draw; coefficients in the order of `query.features.names`."""
+        return {query.parameter: (self.draws, query.features.size)}
+
+    def cost(self, query: Loss) -> int:
+        """The public number of Langevin steps, which is what takes time; 0 for exact draws."""
+        return self.law(query).steps if self.sampler == "langevin" else 0
+
+    def apply(
+        self, noise: NoiseSource, query: Loss, dataset: Dataset, progress: Callable[[int], None] | None = None
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        """Encode the rows once, run, round to the public grid. `progress` gets the steps done since its last call."""
+        return {query.parameter: self.drawn(noise, query, dataset, self.draws, progress)}
+
+    def drawn(
+        self,
+        noise: NoiseSource,
+        query: Loss,
+        dataset: Dataset,
+        count: int,
+        progress: Callable[[int], None] | None = None,
+    ) -> np.ndarray[Any, Any]:
+        """`count` independent draws by the law of one of this mechanism's draws: what audits repeat at once."""
+        law, size = self.law(query), query.features.size
+        table = np.array(query.table) if query.table else np.zeros((2, 2))
+        run = LangevinRun(
+            query.kind,
+            query.setting,
+            table,
+            query.features.intercept,
+            law.beta,
+            law.precision,
+            law.step,
+            law.steps,
+            query.ball,
+            self.batches,
+            query.features.offsets,
+        )
+        with dataset.source.design(query) as design:
+            generator = noise.generator()
+            if query.kind == "quadratic":
+                found = normal_draws(design, law.beta, law.convexity, count, generator)
+            elif self.sampler == "exact":
+                proposals = None if self.delta is None else self._proposals(query)
+                run = replace(run, steps=self._anchor_steps(query))
+                found = rejection_draws(run, design, law.smoothness, size, count, proposals, generator)
+            else:
+                found = langevin_chains(run, design, count, size, generator, progress)
+        grid = self._grid(query)  # the state is rounded first: the direction of a projected one would show its bits
+        return rounded(projected(rounded(found, grid), query.ball), grid)
+
+    def _grid(self, query: Loss) -> float:
+        """The public grid: as asked, or what suits the last noise, that of a step or of an exact draw on its ball."""
+        law, room = self.law(query), query.ball / math.sqrt(query.features.size + 2.0)
+        deviation = math.sqrt(2.0 * law.step) if self.sampler == "langevin" else min(law.convexity**-0.5, room)
+        return public_grid("GibbsPosterior", self.grid, deviation, query.ball)
+
+    def _all(self, one: Guarantee) -> Guarantee:
+        return one if self.draws == 1 else Repeated(one, self.draws)
+
+    def _failing(self) -> float:
+        """The probability that all proposals of one draw are rejected."""
+        assert self.delta is not None
+        return FAILING * self.delta / (1.0 + math.exp(self.epsilon)) / self.draws
+
+    def _anchor_steps(self, query: Loss) -> int:
+        """Noiseless steps after which the gradient is small for every table; none where the loss has a corner."""
+        law = self.law(query)
+        if not math.isfinite(law.smoothness) or law.smoothness == law.convexity:
+            return 0
+        rate = math.log((law.smoothness + law.convexity) / (law.smoothness - law.convexity))
+        start = max(query.largest_total * law.beta * query.lipschitz / math.sqrt(law.convexity), 1.0)
+        return min(ANCHOR_STEPS, math.ceil(math.log(100.0 * start) / rate))
+
+    def _check_pace(self, query: Loss) -> None:
+        """Refuse draws on a ball that fill so little of it that proposals would hardly ever be accepted.
+
+        A guess from public numbers, which no guarantee rests on: the volume that a peak of curvature M has in the ball,
+        halved in each direction for one on the rim; a loss with corners is as steep as n β L.
+        """
+        law, size = self.law(query), query.features.size
+        steep = query.largest_total * law.beta * query.lipschitz
+        width = min(math.sqrt(2.0 / law.smoothness), query.ball) if math.isfinite(law.smoothness) else 1.0 / steep
+        log_share = size * math.log(0.5 * min(1.0, width / query.ball)) + math.lgamma(0.5 * size + 1.0)
+        if log_share < -math.log(MOST_PROPOSALS):
+            raise QueryError(
+                f"GibbsPosterior.delta must be given for {size} coefficients and {query.largest_total} rows on this "
+                "ball: an exact draw would take too many proposals, got None"
+            )
+
+    def _proposals(self, query: Loss) -> int:
+        """How many proposals leave less than the allowed chance of failing, for every table."""
+        law, size = self.law(query), query.features.size
+        if not math.isfinite(law.smoothness) or math.isfinite(query.ball):
+            raise QueryError(
+                "GibbsPosterior.delta must not be given for a loss with a corner or a ball: ask for epsilon"
+            )
+        start = query.largest_total * law.beta * query.lipschitz
+        constants = {"convexity": law.convexity, "smoothness": law.smoothness}
+        tolerance = 2.0 * gradient_after(self._anchor_steps(query), start, **constants)
+        acceptance = acceptance_at_least(dimension=size, tolerance=tolerance, **constants)
+        most = MOST_PROPOSALS if acceptance > 0 else 0
+        count = proposals_for(self._failing(), acceptance) if acceptance * most > 1 else math.inf
+        if count > MOST_PROPOSALS:
+            raise QueryError(
+                f"GibbsPosterior.sampler must be langevin for {size} coefficients at this budget and precision: an "
+                f"exact draw would need more than {MOST_PROPOSALS} proposals"
+            )
+        return int(count)
+
+
+@lru_cache(maxsize=64)  # a pure function of public facts
+def _law(mechanism: GibbsPosterior, query: Loss) -> GibbsLaw:
+    if mechanism.delta is None:
+        return _pure_law(mechanism, query)
+    share = 1.0 - FAILING if mechanism.sampler == "exact" and query.kind != "quadratic" else 1.0
+    whole = largest_mu(mechanism.epsilon, mechanism.delta * share, mechanism.bound).value
+    budget = share_down(whole, mechanism.draws, power=2)
+    if mechanism.sampler == "exact":
+        return exact_law(query, budget)
+    if mechanism.batches > 1 and (isinstance(query.schema.unit, Person) or math.isfinite(query.ball)):
+        raise QueryError("GibbsPosterior.batches must be 1 for persons and for models with a ball, got more")
+    return langevin_law(query, budget, mechanism.steps, mechanism.bias, mechanism.batches)
+
+
+def _pure_law(mechanism: GibbsPosterior, query: Loss) -> GibbsLaw:
+    """The largest β up to 1 whose log-ratio stays in an interval of length epsilon / draws on the ball."""
+    if not math.isfinite(query.ball):
+        raise QueryError("GibbsPosterior.delta must be given for a model without a ball, got None")
+    each = share_down(mechanism.epsilon, mechanism.draws)
+    beta = min(1.0, each / ball_range(1.0, query.gradient, 2.0 * query.ball) * (1 - 1e-12))
+    found = exact_law(replace(query, precision=query.precision or 1.0), math.inf)
+    scale = beta / found.beta
+    return replace(
+        found,
+        beta=beta,
+        mu=found.mu * scale,
+        smoothness=found.precision + (found.smoothness - found.precision) * scale,
+    )

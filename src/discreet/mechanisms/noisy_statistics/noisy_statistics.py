@@ -1,0 +1,133 @@
+"""Noisy statistics: exact integer sums plus integer noise. Proof: noisy_statistics.md.
+
+    y = s(X) + noise,   discrete Laplace of scale L1 / epsilon: epsilon-DP       (Theorem 1)
+                        discrete Gaussian, sigma² = L2² / (2 rho): rho-zCDP      (Theorem 2)
+
+What is released is a full posterior: any number of draws, any public prior, no further cost.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting.conversions import zcdp_rho
+from discreet.accounting.rounding import rational, root_up, round_up
+from discreet.checks import positive
+from discreet.errors import GuaranteeError
+from discreet.guarantee import ZCDP, Basis, Guarantee, PureDP
+from discreet.mechanisms.base import check_label
+from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.noise.sources import NoiseSource
+from discreet.queries.statistics import RowMove, Statistics, Sum
+from discreet.sources import Dataset
+
+__all__ = ["NoisyStatistics"]
+
+PROOF = "in units of the statistics (noisy_statistics.md"
+
+
+@dataclass(frozen=True)
+class NoisyStatistics:
+    """Statistics with integer noise.
+
+    Parameters
+    ----------
+    epsilon
+        Alone: pure DP by discrete Laplace noise. With `delta`: discrete Gaussian noise at the largest zCDP within both.
+    rho
+        zCDP by discrete Gaussian noise, instead of epsilon.
+    delta
+        Only with epsilon.
+    split
+        Share of the budget for each statistic of the model, by name; only proportions count. Without it one joint noise
+        scale serves all statistics.
+    label
+        A different label asks for an independent second release, which is paid.
+    """
+
+    epsilon: float | None = None
+    rho: float | None = None
+    delta: float | None = None
+    split: Mapping[str, float] | None = None
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.rho is None) or (self.rho is not None and self.delta is not None):
+            given = {"epsilon": self.epsilon, "rho": self.rho, "delta": self.delta}
+            raise GuaranteeError(f"NoisyStatistics must get epsilon, epsilon and delta, or rho, got {given}")
+        for name, limit in (("epsilon", math.inf), ("rho", math.inf), ("delta", 1.0)):
+            if getattr(self, name) is not None:  # 1 and 1.0 are the same request
+                object.__setattr__(self, name, positive(f"NoisyStatistics.{name}", getattr(self, name), below=limit))
+        if self.split is not None:
+            shares = {name: positive(f"NoisyStatistics.split[{name!r}]", share) for name, share in self.split.items()}
+            object.__setattr__(self, "split", shares)
+        check_label("NoisyStatistics", self.label)
+
+    def __hash__(self) -> int:
+        return hash((self.epsilon, self.rho, self.delta, tuple((self.split or {}).items()), self.label))
+
+    def guarantee(self, query: Statistics) -> Guarantee:
+        """PureDP(epsilon) by Theorem 1, or ZCDP(rho) by Theorem 2; a split never changes the total."""
+        self.laws(query)  # refuses a split or a scale that does not fit before anything is reserved
+        schema = query.schema
+        if self._rho() is None:
+            assert self.epsilon is not None
+            theorem = f"discrete Laplace noise, integers of L1 sensitivity {query.l1} {PROOF}, Theorem 1)"
+            sampler = "OpenDP discrete Laplace in exact arithmetic"
+            return PureDP(self.epsilon, Basis(schema.relation, str(schema.unit), theorem, sampler))
+        rho = self._rho()
+        assert rho is not None
+        squared = query.squared_l2
+        theorem = f"discrete Gaussian noise, squared L2 sensitivity {squared} {PROOF}, Theorem 2)"
+        sampler = "OpenDP discrete Gaussian in exact arithmetic"
+        return ZCDP(rho, Basis(schema.relation, str(schema.unit), theorem, sampler))
+
+    def laws(self, query: Statistics) -> dict[str, DiscreteLaplace | DiscreteGaussian]:
+        """The noise of each statistic: public, and all that a noise-aware posterior needs to know."""
+        rho = self._rho()
+        if rho is None:
+            assert self.epsilon is not None
+            ratios = self._ratios(query, query.l1, query.unit_l1)
+            budget = rational(self.epsilon)
+            return {s.name: DiscreteLaplace(round_up(s.unit * ratios[s.name] / budget)) for s in query.statistics}
+        ratios = self._ratios(query, query.squared_l2, query.unit_squared)
+        budget = 2 * rational(rho)
+        return {s.name: DiscreteGaussian(root_up(s.unit**2 * ratios[s.name] / budget)) for s in query.statistics}
+
+    def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
+        """The declared shape of every statistic."""
+        return {statistic.name: statistic.shape for statistic in query.statistics}
+
+    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
+        """Read the exact sums once and add the noise in Python integers, which neither wrap nor saturate."""
+        exact = dataset.source.statistics(query)
+        laws = self.laws(query)
+        released = {}
+        for statistic in query.statistics:
+            sums = np.asarray(exact[statistic.name])
+            draws = noise.integers(laws[statistic.name], sums.size)
+            noisy = [int(value) + draw for value, draw in zip(sums.ravel().tolist(), draws, strict=True)]
+            kind = object if isinstance(statistic, Sum) else np.int64
+            released[statistic.name] = np.array(noisy, dtype=kind).reshape(statistic.shape)
+        return released
+
+    def _rho(self) -> float | None:
+        if self.epsilon is not None and self.delta is not None:
+            return zcdp_rho(self.epsilon, self.delta)
+        return self.rho
+
+    def _ratios(self, query: Statistics, joint: Fraction, unit: Callable[[RowMove], Fraction]) -> dict[str, Fraction]:
+        """Sensitivity over budget share: the joint one for all statistics, or each its own over its declared share."""
+        if self.split is None:
+            return dict.fromkeys(query.names, joint)
+        if set(self.split) != set(query.names):
+            raise GuaranteeError(
+                f"NoisyStatistics.split must name exactly {sorted(query.names)}, got {sorted(self.split)}"
+            )
+        shares = {name: rational(share) for name, share in self.split.items()}
+        whole = sum(shares.values())
+        return {s.name: unit(s.move) * whole / shares[s.name] for s in query.statistics}

@@ -1,0 +1,5 @@
+"""Gibbs chains, every update paid."""
+
+from discreet.mechanisms.private_gibbs.private_gibbs import PrivateGibbs
+
+__all__ = ["PrivateGibbs"]

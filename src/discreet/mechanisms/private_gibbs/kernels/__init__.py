@@ -1,0 +1,1 @@
+"""Compiled sweeps over the cells of an event log."""

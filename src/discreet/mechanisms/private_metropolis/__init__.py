@@ -1,0 +1,5 @@
+"""Metropolis chains, every acceptance paid."""
+
+from discreet.mechanisms.private_metropolis.private_metropolis import PrivateMetropolis
+
+__all__ = ["PrivateMetropolis"]

@@ -1,0 +1,5 @@
+"""Additive noise: its laws, which are public, and where privacy randomness comes from (`noise.sources`)."""
+
+from discreet.noise.laws import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw
+
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Laplace", "NoiseLaw"]

@@ -1,0 +1,1 @@
+"""Special functions and quadrature: neither private nor free, they see numbers and no rows."""

@@ -1,0 +1,1 @@
+"""Compiled loops that both sides use."""

@@ -1,0 +1,279 @@
+"""What a release would give, before any row is read: `plan` for one mechanism, `compare` for several.
+
+Everything is simulated from the prior and the schema, which are public: no data, no ledger, nothing spent.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import GuaranteeError, QueryError
+from discreet.guarantee import Budget, Guarantee
+from discreet.mechanisms import (
+    ConcentratedSample,
+    DiffusedSample,
+    DirectSample,
+    GibbsPosterior,
+    Mechanism,
+    NoisyStatistics,
+)
+from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw
+from discreet.models import Model
+from discreet.pipeline import check_types, query_of
+from discreet.planning.public_records import PublicRecords, public_records
+from discreet.planning.simulated_runs import Runs, simulated_runs
+from discreet.queries.losses.base import Loss, Query
+from discreet.queries.statistics import Statistics
+from discreet.recipe import spelled
+from discreet.schema import Binary, Categorical, Column, Schema
+
+__all__ = ["Candidate", "Comparison", "Plan", "compare", "plan"]
+
+Array = NDArray[np.float64]
+
+DROWNED = 0.9  # an estimate whose error is this share of the prior's spread has learned next to nothing
+CLOSE = 2.0  # Monte Carlo errors within which two mechanisms are called a tie
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a release would give; figures are averages over the prior, simulated. Widths are of 90% intervals."""
+
+    guarantee: Guarantee
+    noise: dict[str, float]
+    width: dict[str, float] | None
+    coverage: float | None
+    coverage_error: float | None
+    error: dict[str, float]
+    runs: int
+    complete: dict[str, str]
+    public: PublicRecords | None = None
+    law: GibbsLaw | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(f"{head:<12}{text}" for head, text in self.lines())
+
+    def lines(self) -> list[tuple[str, str]]:
+        """The plan in words; one line of noise for statistics that share their scale."""
+        found = [("guarantee", str(self.guarantee))]
+        by_scale: dict[float, list[str]] = {}
+        for name, scale in self.noise.items():
+            by_scale.setdefault(scale, []).append(name)
+        found += [
+            ("noise", f"standard deviation {scale:.4g} on {', '.join(names)}") for scale, names in by_scale.items()
+        ]
+        if self.law is not None:
+            found.append(("law", _law_in_words(self.law)))
+        if self.width is None or self.coverage is None:
+            found.append(("width", "no interval: what is released is a draw of a tempered posterior"))
+        else:
+            covered = f"{self.coverage:.1%} ± {self.coverage_error:.1%}"
+            found.append(("width", f"{_named(self.width)} on average for 90% intervals, which cover {covered}"))
+        found.append(
+            ("error", f"{_named(self.error)} root mean square of the estimate, over {self.runs} simulated runs")
+        )
+        for name, level in self.complete.items():
+            found.append(
+                ("complete", f"{name} is declared complete: a cell that is missing or no level counts as {level}")
+            )
+        return found + (self.public.lines() if self.public is not None else [])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        public = None if self.public is None else self.public.to_json()
+        law = None if self.law is None else vars(self.law)
+        return {**vars(self), "guarantee": self.guarantee.to_json(), "public": public, "law": law}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One mechanism of a comparison; `score` is the mean log error or log width against the best, `tie` with it."""
+
+    mechanism: Mechanism
+    plan: Plan
+    score: float
+    score_error: float
+    tie: bool
+    drowned: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Mechanisms that fit a model and a budget, best first."""
+
+    candidates: tuple[Candidate, ...]
+    refused: dict[str, str]
+
+    @property
+    def best(self) -> Mechanism:
+        """The mechanism that ranks first."""
+        return self.candidates[0].mechanism
+
+    def __str__(self) -> str:
+        rows = []
+        for rank, one in enumerate(self.candidates, start=1):
+            width = "no interval" if one.plan.width is None else f"width {_named(one.plan.width)}"
+            notes = [
+                note for note, says in (("tie", one.tie and rank > 1), ("noise drowns the signal", one.drowned)) if says
+            ]
+            coverage = "" if one.plan.coverage is None else f", covers {one.plan.coverage:.1%}"
+            rows.append(
+                f"{rank}. {spelled(one.mechanism)}: {width}{coverage}, error {_named(one.plan.error)}"
+                + (f" ({'; '.join(notes)})" if notes else "")
+            )
+        return "\n".join([*rows, *(f"-  {name}: {reason}" for name, reason in self.refused.items())])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "candidates": [
+                {**vars(one), "mechanism": spelled(one.mechanism), "plan": one.plan.to_json()}
+                for one in self.candidates
+            ],
+            "refused": self.refused,
+        }
+
+
+def plan(model: Model, mechanism: Mechanism, *, schema: Schema, runs: int = 200, target: Budget | None = None) -> Plan:
+    """What to expect of a release, from public facts alone: no data, no ledger, nothing spent.
+
+    With `target`, for direct, diffused and concentrated draws: also how many public records in the prior would make
+    the draw meet it, and what the draw costs when some of the table's own records are made public.
+    """
+    check_types("plan", model, mechanism)
+    _check_schema("plan", schema)
+    public = None if target is None else public_records(model, mechanism, schema, target)
+    return replace(_plan(model, mechanism, schema, simulated_runs(model, mechanism, schema, runs)), public=public)
+
+
+def compare(
+    model: Model,
+    budget: Budget,
+    *,
+    schema: Schema,
+    mechanisms: Sequence[Mechanism] | None = None,
+    also: Sequence[Mechanism] = (),
+    runs: int = 200,
+) -> Comparison:
+    """Rank mechanisms on the same simulated tables: by the width of 90% intervals where all have them, else by error.
+
+    Without `mechanisms`, those that the budget alone determines are compared, and those in `also`: a
+    `PosteriorSample`, which needs a declared parameter space, is compared only where it is given there. One that
+    spends more than the budget, or does not fit the model, is listed as refused. Differences within two Monte Carlo
+    errors are ties.
+    """
+    if not isinstance(budget, Budget):
+        raise QueryError(f"compare budget must be a Budget, got {budget!r}")
+    _check_schema("compare", schema)
+    made: list[tuple[Mechanism, Plan, Runs]] = []
+    refused: dict[str, str] = {}
+    fitting = _within(budget, model.query(schema)) if mechanisms is None else mechanisms
+    for mechanism in dict.fromkeys((*fitting, *also)):
+        check_types("compare", model, mechanism)
+        try:
+            spent = mechanism.guarantee(query_of(model, mechanism, schema)).epsilon(budget.delta or 0.0)
+            if spent > budget.epsilon * (1 + 1e-9):
+                pure = spent < math.inf or budget.delta is not None
+                told = f"would spend epsilon = {spent:.4g} of {budget.epsilon:g}"
+                refused[spelled(mechanism)] = told if pure else "has a delta, and the budget has none"
+                continue
+        except (GuaranteeError, QueryError) as problem:
+            refused[spelled(mechanism)] = str(problem)
+            continue
+        found = simulated_runs(model, mechanism, schema, runs)
+        made.append((mechanism, _plan(model, mechanism, schema, found), found))
+    if not made:
+        raise QueryError(f"compare must have a mechanism that fits the model and the budget, got {refused}")
+    return Comparison(_ranked(made), refused)
+
+
+def _within(budget: Budget, query: Query) -> list[Mechanism]:
+    if isinstance(query, Loss) and (query.kind == "quadratic" or budget.delta is None):
+        return [GibbsPosterior(budget.epsilon, budget.delta, sampler="exact")]
+    if isinstance(query, Loss):
+        return [
+            GibbsPosterior(budget.epsilon, budget.delta),
+            GibbsPosterior(budget.epsilon, budget.delta, steps="short"),
+        ]
+    laplace = NoisyStatistics(epsilon=budget.epsilon)
+    if not budget.delta:
+        return [laplace]
+    epsilon, delta = budget.epsilon, budget.delta
+    return [
+        laplace,
+        NoisyStatistics(epsilon=epsilon, delta=delta),
+        DirectSample(),
+        DiffusedSample(epsilon=epsilon, delta=delta),
+        ConcentratedSample(epsilon=epsilon, delta=delta),
+    ]
+
+
+def _ranked(made: list[tuple[Mechanism, Plan, Runs]]) -> tuple[Candidate, ...]:
+    """Best first, by the mean over parameters of log width (log root mean square error, if some have no interval)."""
+    by_width = all(runs.widths for _, _, runs in made)
+    scores = [_log_scores(runs.widths if by_width else runs.errors) * (1.0 if by_width else 0.5) for _, _, runs in made]
+    order = sorted(range(len(made)), key=lambda i: float(scores[i].mean()))
+    best = scores[order[0]]
+    candidates = []
+    for i in order:
+        mechanism, plan_of, runs = made[i]
+        gap = scores[i] - best
+        error = float(gap.std() / np.sqrt(gap.size))
+        drowned = all(plan_of.error[name] > DROWNED * runs.spread[name] for name in plan_of.error)
+        candidates.append(
+            Candidate(mechanism, plan_of, float(gap.mean()), error, abs(float(gap.mean())) <= CLOSE * error, drowned)
+        )
+    return tuple(candidates)
+
+
+def _log_scores(values: dict[str, Array]) -> Array:
+    return np.asarray(np.mean([np.log(np.maximum(array, 1e-300)) for array in values.values()], axis=0))
+
+
+def _plan(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> Plan:
+    query = model.query(schema)
+    laws = {}
+    if isinstance(mechanism, NoisyStatistics) and isinstance(query, Statistics):
+        laws = mechanism.laws(query)
+    size = next(iter(runs.errors.values())).size
+    return Plan(
+        guarantee=mechanism.guarantee(query),
+        noise={name: float(law.variance) ** 0.5 for name, law in laws.items()},
+        width={name: float(values.mean()) for name, values in runs.widths.items()} or None,
+        coverage=float(runs.hits.mean()) if runs.hits.size else None,
+        coverage_error=2 * float(np.sqrt(0.09 / size)) if runs.hits.size else None,
+        error={name: float(np.sqrt(values.mean())) for name, values in runs.errors.items()},
+        runs=size,
+        complete=_complete(schema.only(query.columns)),
+        law=mechanism.law(query) if isinstance(mechanism, GibbsPosterior) and isinstance(query, Loss) else None,
+    )
+
+
+def _law_in_words(law: GibbsLaw) -> str:
+    steps = f", {law.steps} Langevin steps of size {law.step:.4g}" if law.steps else ""
+    return f"inverse temperature {law.beta:.4g}, prior precision {law.precision:.4g}{steps}"
+
+
+def _named(values: dict[str, float]) -> str:
+    if len(values) == 1:
+        return f"{next(iter(values.values())):.4g}"
+    return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
+
+
+def _check_schema(verb: str, schema: Any) -> None:
+    if not isinstance(schema, Schema):
+        raise QueryError(f"{verb} schema must be a Schema, got a {type(schema).__name__}")
+
+
+def _complete(schema: Schema) -> dict[str, str]:
+    """The columns that are declared complete, and what a bad cell of each counts as."""
+    declared = {name: column for name, column in schema.columns.items() if column.missing is None}
+    return {name: _fallback(column) for name, column in declared.items()}
+
+
+def _fallback(column: Column) -> str:
+    return repr(column.levels[0]) if isinstance(column, Binary | Categorical) else f"{column.lower:g}"

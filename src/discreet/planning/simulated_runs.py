@@ -1,0 +1,89 @@
+"""Releases simulated from the prior and the schema, and how far they were from the truth: what a plan is made of."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import QueryError
+from discreet.mechanisms import GibbsPosterior, Mechanism
+from discreet.models import Model
+from discreet.pipeline import query_of, simulate
+from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.losses.base import Loss
+from discreet.schema import Schema
+
+__all__ = ["Runs", "simulated_runs"]
+
+Array = NDArray[np.float64]
+
+FEWEST_RUNS, MOST_WORK = 3, 10**10  # of chains: runs, and cells that all their steps see together
+MOST_HIDDEN_CELLS = 10**5  # of event logs, whose posteriors are chains: cells of all runs together
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Per run and parameter: squared error, width and hit, averaged over coordinates; and the truths' spread."""
+
+    errors: dict[str, Array]
+    widths: dict[str, Array]
+    hits: Array
+    spread: dict[str, float]
+
+
+def simulated_runs(model: Model, mechanism: Mechanism, schema: Schema, runs: int) -> Runs:
+    """`runs` releases of tables that were drawn from the prior; a parameter's coordinates are averaged."""
+    query = query_of(model, mechanism, schema)
+    if isinstance(mechanism, GibbsPosterior) and isinstance(query, Loss):
+        # chains take time: as many runs as a public amount of work allows
+        work = max(mechanism.cost(query), 1) * max(query.largest_total, 1) * len(query.columns)
+        runs = min(runs, max(FEWEST_RUNS, MOST_WORK // work))
+    if isinstance(query.family, HiddenMarkov):
+        runs = min(runs, max(FEWEST_RUNS, MOST_HIDDEN_CELLS // query.cells))
+    n = query.largest_total if query.total is not None else None
+    errors: dict[str, list[float]] = {}
+    widths: dict[str, list[float]] = {}
+    truths: dict[str, list[Array]] = {}
+    hits = []
+    for run in simulate(model, None, mechanism, runs=runs, seed=0, n=n, schema=schema):
+        posterior = run.posterior()
+        truth = {name: np.asarray(value, dtype=float) for name, value in (run.truth or {}).items()}
+        if isinstance(query.family, HiddenMarkov):
+            del truth["state"]  # the names of hidden states have no average
+        means = _by_name(posterior.mean(), truth, query.groups)  # of draws, the average of what was drawn
+        bounds = _intervals(posterior, truth, query.groups)
+        inside = []
+        for name, value in truth.items():
+            truths.setdefault(name, []).append(value)
+            errors.setdefault(name, []).append(float(np.mean((means[name] - value) ** 2)))
+            if bounds:
+                lower, upper = np.moveaxis(bounds[name], 1, 0) if query.groups else bounds[name]
+                widths.setdefault(name, []).append(float(np.mean(upper - lower)))
+                inside.append(np.mean((lower <= value) & (value <= upper)))
+        if inside:
+            hits.append(float(np.mean(inside)))
+    spread = {name: float(np.sqrt(np.mean(np.var(values, axis=0)))) for name, values in truths.items()}
+    return Runs(_arrays(errors), _arrays(widths), np.array(hits), spread)
+
+
+def _by_name(answer: Any, truth: dict[str, Array], groups: tuple[str, ...]) -> dict[str, Array]:
+    """Answers of one-parameter posteriors are bare, of others by name; those of groups are stacked first."""
+    if groups:
+        parts = [_by_name(answer[level], truth, ()) for level in groups]
+        return {name: np.array([part[name] for part in parts]) for name in truth}
+    named = answer if isinstance(answer, dict) else {next(iter(truth)): answer}
+    return {name: np.asarray(named[name], dtype=float) for name in truth}
+
+
+def _intervals(posterior: Any, truth: dict[str, Array], groups: tuple[str, ...]) -> dict[str, Array]:
+    """90% intervals by name; none where a posterior gives none, which its kind decides and no number in it."""
+    try:
+        bounds = posterior.interval(0.9)
+    except QueryError:
+        return {}
+    return _by_name(bounds, truth, groups)
+
+
+def _arrays(values: dict[str, list[float]]) -> dict[str, Array]:
+    return {name: np.array(numbers) for name, numbers in values.items()}

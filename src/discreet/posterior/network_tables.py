@@ -1,0 +1,82 @@
+"""A discrete network of known graph given only noisy tables of every node and its parents.
+
+The conditional probabilities θ_j[parents, level] have independent Dirichlet rows. `samplers.network` draws them, and
+the number of records where it is private, from their exact posterior given the release.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import QueryError
+from discreet.inference.counts.simplex import draw_codes
+from discreet.inference.network.network_chains import network_chains
+from discreet.noise import NoiseLaw
+from discreet.posterior.chains import ChainsPosterior
+from discreet.schema.row_counts import Sizes
+
+__all__ = ["NetworkRecords", "network_from_tables"]
+
+SEED = 0  # public and fixed: the same release gives the same answers
+
+
+@dataclass(frozen=True)
+class NetworkRecords:
+    """New records of a network: level codes by node, parents before children."""
+
+    parents: Mapping[str, tuple[str, ...]]
+
+    def draw(
+        self, parameters: Mapping[str, NDArray[np.float64]], rng: np.random.Generator
+    ) -> dict[str, NDArray[np.int64]]:
+        """One record for each entry along the first axis of the parameters."""
+        records: dict[str, NDArray[np.int64]] = {}
+        for name, above in self.parents.items():
+            each = np.arange(len(parameters[name]))
+            records[name] = draw_codes(parameters[name][(each, *(records[parent] for parent in above))], rng)
+        return records
+
+
+def network_from_tables(
+    tables: Mapping[str, ArrayLike],
+    sizes: Sizes,
+    parents: Mapping[str, Sequence[str]],
+    alphas: Mapping[str, ArrayLike],
+    laws: Mapping[str, NoiseLaw],
+    levels: Mapping[str, Sequence[str]],
+    *,
+    draws: int = 1000,
+    chains: int = 4,
+    progress: Callable[[int], None] | None = None,
+) -> ChainsPosterior:
+    """Posterior of one array (parents' levels…, levels) for each node, and of "n" where that number is private.
+
+    Parameters
+    ----------
+    tables
+        Released counts of each node, one axis for each parent and the last for the node.
+    sizes
+        What is known beforehand of the number of records.
+    parents
+        The parents of each node; the nodes are in the order of this mapping, every parent before its children.
+    alphas
+        Dirichlet concentrations of each node, in the shape of its table or broadcast to it.
+    levels
+        The declared levels of each node.
+    """
+    above = {name: tuple(nodes) for name, nodes in parents.items()}
+    for name in above:
+        if name not in levels or name not in tables or np.shape(tables[name])[-1:] != (len(levels[name]),):
+            raise QueryError(f"network_from_tables.levels[{name!r}] must name the last axis of its table")
+    found = network_chains(
+        alphas, above, tables, laws, sizes, np.random.default_rng(SEED), draws=draws, chains=chains, progress=progress
+    )
+    if sizes.lowest == sizes.highest:
+        del found["n"]
+    axes = {
+        name: {f"{node}_level": tuple(map(str, levels[node])) for node in (*nodes, name)}
+        for name, nodes in above.items()
+    }
+    return ChainsPosterior(found, axes, f"posterior of a network of {len(above)} nodes", NetworkRecords(above))

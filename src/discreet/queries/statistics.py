@@ -1,0 +1,290 @@
+"""What a model asks of the rows, and how far one privacy unit can move the answer.
+
+A `Statistics` query is a tuple of count tables and of sums over rows, all exact integers. How far *one row* moves them
+is a `RowMove`: in L1 and in squared L2, when the row is replaced and when it appears or disappears, every statistic in
+its own unit. From it follows what one *unit* moves, k rows at most, for every relation:
+
+| relation, unit and groups | L1 | squared L2 |
+|---|---|---|
+| add-remove | k toggle | k² toggle |
+| replace-one, records, the number of used rows public | replace | replace |
+| replace-one otherwise | k max(replace, toggle) | k² max(replace, toggle) |
+| replace-one in groups: a row may change its group | k 2 toggle | k² max(replace, 2 toggle) |
+
+Proofs: mechanisms/noisy_statistics.md.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+
+from discreet.errors import QueryError
+from discreet.queries.centred_columns import Axis
+from discreet.queries.families.base import DirichletTables, Family, HiddenMarkov
+from discreet.schema import Binary, Categorical, LabelOnly, Person, Schema
+from discreet.schema.row_counts import KnownSize, NormalSizes, ShareSizes, Sizes, UniformSizes
+
+__all__ = ["Counts", "RowMove", "Statistic", "Statistics", "Sum", "levels_of", "row_move"]
+
+
+@dataclass(frozen=True)
+class RowMove:
+    """How far one row moves statistics: replaced by another row, or toggled (there or not)."""
+
+    replace_l1: Fraction
+    toggle_l1: Fraction
+    replace_squared: Fraction
+    toggle_squared: Fraction
+
+    def __add__(self, other: "RowMove") -> "RowMove":
+        """Statistics released together: both distances add."""
+        return RowMove(
+            self.replace_l1 + other.replace_l1,
+            self.toggle_l1 + other.toggle_l1,
+            self.replace_squared + other.replace_squared,
+            self.toggle_squared + other.toggle_squared,
+        )
+
+
+def row_move(replace_l1: int, toggle_l1: int, replace_squared: int, toggle_squared: int) -> RowMove:
+    """A move of whole numbers."""
+    return RowMove(Fraction(replace_l1), Fraction(toggle_l1), Fraction(replace_squared), Fraction(toggle_squared))
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many rows fall in each cell of a declared level grid; `cell` keeps a single one of them."""
+
+    name: str
+    columns: tuple[str, ...]
+    levels: tuple[tuple[str, ...], ...]
+    cell: tuple[int, ...] | None = None
+
+    @classmethod
+    def over(cls, schema: Schema, name: str, *columns: str, cell: tuple[int, ...] | None = None) -> "Counts":
+        """Counts over the declared levels of `columns`; over none of them, the number of used rows."""
+        return cls(name, columns, tuple(levels_of(schema, column) for column in columns), cell)
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """The number of levels of each column: the shape of the full table."""
+        return tuple(len(levels) for levels in self.levels)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the released array."""
+        return self.grid if self.cell is None else ()
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Nothing is summed: rows are counted."""
+        return ()
+
+    @property
+    def unit(self) -> int:
+        """Noise is added in whole rows."""
+        return 1
+
+    @property
+    def move(self) -> RowMove:
+        """One-hot: a replaced row leaves one cell and enters another; a single cell changes by one."""
+        if not self.columns:
+            return row_move(0, 1, 0, 1)
+        return row_move(2, 1, 2, 1) if self.cell is None else row_move(1, 1, 1, 1)
+
+    def grouped(self, by: str, levels: tuple[str, ...]) -> "Counts":
+        """The same table for every level of one more column, which becomes the first axis."""
+        return replace(self, columns=(by, *self.columns), levels=(levels, *self.levels))
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The sum over rows of one axis, or of the product of two, in each cell of a level grid (without one, overall)."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    categories: tuple[str, ...] = ()
+    levels: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of(cls, schema: Schema, name: str, *columns: str, bits: int | None = None, within: str | None = None) -> "Sum":
+        """The sum of one or two numeric columns, for every level of `within` where it is given."""
+        axes = tuple(Axis.of(schema, column, bits) for column in columns)
+        return cls(name, axes, *(((within,), (levels_of(schema, within),)) if within is not None else ((), ())))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column whose bad cells matter, once."""
+        return tuple(dict.fromkeys((*self.categories, *(axis.column for axis in self.axes))))
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """The number of levels of each category."""
+        return tuple(len(levels) for levels in self.levels)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One number for each cell."""
+        return self.grid
+
+    @property
+    def unit(self) -> int:
+        """The largest absolute value one row can add: in this unit a row adds a number in [-1, 1]."""
+        return prod(axis.reach for axis in self.axes)
+
+    @property
+    def move(self) -> RowMove:
+        """Within a cell the number may go from -1 to 1 (a square from 0 to 1); or it leaves one cell for another."""
+        is_square = len(self.axes) == 2 and self.axes[0] == self.axes[1]
+        width = 1 if is_square else 2
+        across = 2 if self.categories else 0
+        return row_move(max(width, across), 1, max(width**2, across), 1)
+
+    def grouped(self, by: str, levels: tuple[str, ...]) -> "Sum":
+        """The same sum for every level of one more column, which becomes the first axis."""
+        return replace(self, categories=(by, *self.categories), levels=(levels, *self.levels))
+
+
+Statistic = Counts | Sum
+
+
+def levels_of(schema: Schema, column: str) -> tuple[str, ...]:
+    """The declared levels of a column that must have some."""
+    declared = schema.column(column)
+    if not isinstance(declared, Binary | Categorical):
+        kind = type(declared).__name__
+        raise QueryError(f"Counts.columns must be binary or categorical, got {column!r}, a {kind}")
+    return declared.levels
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Statistics released together, and the conjugate family they feed where there is one.
+
+    `columns` are all the columns whose bad cells exclude a row from *every* statistic of the query, so that all of them
+    are about the same rows. `joint` is a proved bound on the move of a row that is better than the sum over the
+    statistics; `by` asks for every statistic in every level of a column.
+    """
+
+    schema: Schema
+    statistics: tuple[Statistic, ...]
+    family: Family | DirichletTables | HiddenMarkov | None = None
+    joint: RowMove | None = None
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.schema.unit, LabelOnly):
+            raise QueryError("Schema.unit must be Record or Person for statistics, got LabelOnly: it is for losses")
+        if len(set(self.names)) != len(self.names):
+            raise QueryError(
+                f"the statistics of a model must have different names, got {list(self.names)}: "
+                'rename the column that is called like a statistic, such as "n"'
+            )
+
+    def grouped(self, by: str | None) -> "Statistics":
+        """Every statistic for every level of `by`; with None, the query itself."""
+        if by is None:
+            return self
+        if by in self.columns:
+            raise QueryError(f"by must be a column the model does not use itself, got {by!r}")
+        levels = levels_of(self.schema, by)
+        return replace(self, statistics=tuple(s.grouped(by, levels) for s in self.statistics), joint=self.move, by=by)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column the query touches, once, in order."""
+        return tuple(dict.fromkeys(name for statistic in self.statistics for name in statistic.columns))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the released statistics, in order."""
+        return tuple(statistic.name for statistic in self.statistics)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The declared levels of a query that asks for one column."""
+        (statistic,) = self.statistics
+        assert isinstance(statistic, Counts)
+        (levels,) = statistic.levels
+        return levels
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The levels of the column that groups the rows; none without one."""
+        return () if self.by is None else levels_of(self.schema, self.by)
+
+    @property
+    def move(self) -> RowMove:
+        """How far one row moves all statistics together: the proved joint bound, or the sum over them."""
+        return self.joint or sum((statistic.move for statistic in self.statistics), row_move(0, 0, 0, 0))
+
+    @property
+    def l1(self) -> Fraction:
+        """Joint L1 sensitivity to one unit, every statistic in its own unit."""
+        return self.unit_l1(self.move)
+
+    @property
+    def squared_l2(self) -> Fraction:
+        """Joint squared L2 sensitivity to one unit, every statistic in its own unit (D one-hot fields: 2 D)."""
+        return self.unit_squared(self.move)
+
+    def unit_l1(self, move: RowMove) -> Fraction:
+        """What one unit moves in L1, given what one row moves."""
+        across = 2 * move.toggle_l1 if self.groups else move.replace_l1
+        return self._rows(across, move.toggle_l1)
+
+    def unit_squared(self, move: RowMove) -> Fraction:
+        """What one unit moves in squared L2, given what one row moves."""
+        across = max(move.replace_squared, 2 * move.toggle_squared if self.groups else Fraction(0))
+        return self._rows(across, move.toggle_squared, power=2)
+
+    def _rows(self, replaced: Fraction, toggled: Fraction, power: int = 1) -> Fraction:
+        records = Fraction(self.schema.unit.max_records**power)
+        if self.schema.relation == "add-remove":
+            return records * toggled
+        varies = self.excludes or isinstance(self.schema.unit, Person)
+        return records * max(replaced, toggled if varies else Fraction(0))
+
+    @property
+    def cells(self) -> int:
+        """How many integers are released."""
+        return sum(prod(statistic.shape) for statistic in self.statistics)
+
+    @property
+    def excludes(self) -> bool:
+        """Whether some bad cell removes its row, which makes the number of used rows private."""
+        return any(self.schema.column(name).missing == "exclude" for name in self.columns)
+
+    @property
+    def total(self) -> int | None:
+        """The public number of rows each statistic is about, or None when it is private."""
+        return None if self.by is not None else used_rows(self.schema, self.columns)
+
+    @property
+    def largest_total(self) -> int:
+        """A public upper bound on the number of used rows."""
+        bound = self.schema.n if self.schema.relation == "replace-one" else self.schema.n_max
+        if bound is None:
+            raise QueryError(
+                "Schema.n must be declared (or counted by dc.open) before a model can be queried, got None"
+            )
+        return bound * self.schema.unit.max_records
+
+    @property
+    def sizes(self) -> Sizes:
+        """What is known beforehand of the number of rows that each statistic (of each group) is about."""
+        known = used_rows(self.schema, self.columns)
+        whole: KnownSize | NormalSizes | UniformSizes
+        if known is not None:
+            whole = KnownSize(known)
+        elif self.schema.n_prior is None:
+            whole = UniformSizes(self.largest_total)
+        else:
+            whole = NormalSizes(*self.schema.n_prior, self.largest_total)
+        return whole if len(self.groups) <= 1 else ShareSizes(whole, len(self.groups))  # one group is everybody
+
+
+def used_rows(schema: Schema, columns: tuple[str, ...]) -> int | None:
+    """The public number of rows a query on these columns uses; None where it is private."""
+    varies = isinstance(schema.unit, Person) or any(schema.column(name).missing == "exclude" for name in columns)
+    return None if varies else schema.n

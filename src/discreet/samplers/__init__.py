@@ -1,1 +1,0 @@
-"""Pure numerics: exact sums over unseen counts, exact draws from truncated laws. No rows."""

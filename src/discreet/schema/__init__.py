@@ -1,0 +1,21 @@
+"""Public facts: columns and what a cell of each means, the privacy unit, the relation, how many rows there are."""
+
+from discreet.schema.columns import KINDS, Binary, Bounded, Categorical, Column, Count
+from discreet.schema.schema import Relation, Schema
+from discreet.schema.units import UNITS, LabelOnly, Person, Record, Unit
+
+__all__ = [
+    "KINDS",
+    "UNITS",
+    "Binary",
+    "Bounded",
+    "Categorical",
+    "Column",
+    "Count",
+    "LabelOnly",
+    "Person",
+    "Record",
+    "Relation",
+    "Schema",
+    "Unit",
+]

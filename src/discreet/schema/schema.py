@@ -1,0 +1,123 @@
+"""Public facts about a table: its columns, its privacy unit, its neighbour relation and its size. No rows."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+
+from discreet.errors import SchemaError
+from discreet.recipe import build
+from discreet.schema.columns import KINDS, Column, is_integer, without_none
+from discreet.schema.units import UNITS, LabelOnly, Record, Unit
+
+__all__ = ["Relation", "Schema"]
+
+Relation = Literal["replace-one", "add-remove"]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns, privacy unit, neighbour relation and public size of a table.
+
+    Under `"replace-one"` neighbours differ in one unit and share `n`, which is public: `dc.open` counts it, or
+    refuses when a declared `n` differs. Under `"add-remove"` n is private; `n_max` bounds it and nothing counts it.
+    Where the number of used rows is private (add-remove, persons, excluded rows), posteriors average over it:
+    `n_prior`, a guess and its standard deviation, says what is known beforehand; without one every number is alike.
+    """
+
+    columns: Mapping[str, Column]
+    unit: Unit = field(default_factory=Record)
+    relation: Relation = "replace-one"
+    n: int | None = None
+    n_max: int | None = None
+    n_prior: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", dict(self.columns))
+        if not self.columns:
+            raise SchemaError("Schema.columns must declare at least one column, got none")
+        for name, column in self.columns.items():
+            if not isinstance(name, str) or not name:
+                raise SchemaError(f"Schema.columns must have names that are texts, got {name!r}")
+            if not isinstance(column, Column):
+                raise SchemaError(f"Schema.columns[{name!r}] must be a column such as dc.Binary(), got {column!r}")
+        if not isinstance(self.unit, Unit):
+            raise SchemaError(
+                f"Schema.unit must be Record(), Person(column, max_records) or LabelOnly(column), got {self.unit!r}"
+            )
+        if self.relation not in ("replace-one", "add-remove"):
+            raise SchemaError(f'Schema.relation must be "replace-one" or "add-remove", got {self.relation!r}')
+        if isinstance(self.unit, LabelOnly):
+            if self.unit.column not in self.columns:
+                raise SchemaError(f"LabelOnly.column must be a declared column, got {self.unit.column!r}")
+            if self.relation != "replace-one":
+                raise SchemaError(f"Schema.relation must be replace-one where units are labels, got {self.relation!r}")
+        for name in ("n", "n_max"):
+            size = getattr(self, name)
+            if size is not None and not (is_integer(size) and 0 <= size < 2**48):
+                raise SchemaError(f"Schema.{name} must be a whole number from 0 to 2^48, got {size!r}")
+        if self.relation == "add-remove" and self.n is not None:
+            raise SchemaError("Schema.n must not be given under add-remove, where n is private: declare n_max")
+        if self.relation == "add-remove" and self.n_max is None:
+            raise SchemaError("Schema.n_max must be declared under add-remove, got None")
+        if self.relation == "replace-one" and self.n_max is not None:
+            raise SchemaError("Schema.n_max must not be given under replace-one, where n is public: declare n")
+        if self.n_prior is not None:
+            object.__setattr__(self, "n_prior", _guess(self.n_prior))
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.columns.items()), self.unit, self.relation, self.n, self.n_max, self.n_prior))
+
+    def column(self, name: str) -> Column:
+        """The declaration of one column."""
+        if name not in self.columns:
+            raise SchemaError(f"Schema.columns must contain {name!r}, got {sorted(self.columns)}")
+        return self.columns[name]
+
+    def only(self, names: Sequence[str]) -> Self:
+        """The same facts about some of the columns."""
+        return replace(self, columns={name: self.column(name) for name in names})
+
+    def with_n(self, n: int) -> Self:
+        """The same schema with the public number of units filled in."""
+        if self.n is not None and self.n != n:
+            raise SchemaError(f"Schema.n must be the number of units in the source, {n}, got {self.n}")
+        return replace(self, n=n)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain description; `from_json` reads it back."""
+        return without_none(
+            {
+                "columns": {name: column.to_json() for name, column in self.columns.items()},
+                "unit": self.unit.to_json(),
+                "relation": self.relation,
+                "n": self.n,
+                "n_max": self.n_max,
+                "n_prior": None if self.n_prior is None else list(self.n_prior),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Self:
+        """Read a schema; unknown keys and kinds are errors."""
+        fields = dict(body)
+        columns = {
+            name: build(f"Schema.columns[{name!r}]", KINDS, spec, SchemaError)
+            for name, spec in fields.pop("columns", {}).items()
+        }
+        unit = build("Schema.unit", UNITS, fields.pop("unit", {"kind": "record"}), SchemaError)
+        try:
+            return cls(columns, unit=unit, **fields)
+        except TypeError as error:
+            raise SchemaError(f"Schema must have keys it knows, got {sorted(body)} ({error})") from None
+
+
+def _guess(prior: Any) -> tuple[float, float]:
+    """A mean of at least 0 and a deviation above 0, as floats."""
+    try:
+        mean, sd = (float(value) for value in prior)
+    except (TypeError, ValueError):
+        mean, sd = math.nan, math.nan
+    if not (0.0 <= mean < 2**48 and 0.0 < sd < 2**48):
+        raise SchemaError(f"Schema.n_prior must be a pair (guess, standard deviation above 0), got {prior!r}")
+    return mean, sd

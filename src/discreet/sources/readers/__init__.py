@@ -1,0 +1,1 @@
+"""Files and frames as relations that an engine can scan."""

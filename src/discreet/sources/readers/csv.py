@@ -1,0 +1,150 @@
+"""CSV files, read totally and locally: one line is one record, whatever bytes it holds.
+
+Readers that follow quotes across lines let one row swallow its neighbours, and readers that fail print the row they
+failed on. Here a line ends at a line feed and nowhere else; a carriage return just before it is dropped. Within a
+line a comma separates unless an odd number of quotes stands before it; a field in quotes loses them, and doubled
+quotes become one. Quoted line breaks are therefore not supported. Bytes that are not UTF-8 become U+FFFD, a missing
+field is a missing cell, fields beyond the header are ignored, and in a line longer than `LONGEST_LINE` bytes every cell
+is missing. An empty line is a record; the line feed that ends the file is not followed by one.
+
+The first line is the header. It is public: names of columns, never of people.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import SchemaError
+from discreet.schema import Person, Schema
+from discreet.sources.readers.identifiers import Owner
+from discreet.sources.readers.matched_columns import columns_read, require_columns
+from discreet.sources.sql.cell_sql import Cell
+from discreet.sources.sql.relation import RAW, cells_of, handed_over
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["CsvFiles", "csv_files"]
+
+OTHER_SIGNS = ";\t|"  # that other files have between columns
+LONGEST_LINE = 2**20
+BLOCK = 2**20
+LINE_FEED, CARRIAGE_RETURN, COMMA, QUOTE = b'\n\r,"'
+
+
+@dataclass(frozen=True)
+class CsvFiles:
+    """The fields at `positions` of every line of the files, as texts."""
+
+    paths: tuple[str, ...]
+    positions: tuple[int, ...]
+    view: str  # over the fields
+    files: Sequence[str] = ()  # read here, not by DuckDB
+
+    def count(self) -> int:
+        """The number of lines after the headers."""
+        return sum(block.count(b"\n") for block in self._blocks())
+
+    def attach(self, connection: Any, name: str) -> None:
+        """A stream of batches under `name`; column i of it holds the field at positions[i]."""
+        import pyarrow as pa
+
+        names = [f"c{i}" for i in range(len(self.positions))]
+        schema = pa.schema([(column, pa.string()) for column in names])
+        connection.register(RAW, pa.RecordBatchReader.from_batches(schema, self.batches(names)))
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {self.view}")
+
+    def batches(self, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
+        """These columns, c0, c1, …, in order."""
+        import pyarrow as pa
+
+        positions = [self.positions[int(column[1:])] for column in columns]
+        for block in self._blocks():
+            yield pa.record_batch(_fields(block, positions), names=list(columns))
+
+    def _blocks(self) -> Iterator[bytes]:
+        for path in self.paths:
+            with open(path, "rb") as file:
+                file.readline()
+                yield from _whole_lines(file)
+
+
+def csv_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[CsvFiles], dict[str, Cell]]:
+    """The files and where each declared column is; they must share one header."""
+    headers = {tuple(_header(path)) for path in paths}
+    if len(headers) != 1:
+        raise SchemaError("open.source must be CSV files with one and the same header, got different headers")
+    (header,) = headers
+    columns = columns_read(schema)
+    if len(header) == 1 and header[0] not in columns and any(sign in header[0] for sign in OTHER_SIGNS):
+        raise SchemaError("open.source must be CSV files with commas between columns, got another sign in the header")
+    require_columns(columns, header)
+    cells = {name: Cell(f"c{i}", "text") for i, name in enumerate(columns)}
+    owners = [Owner(cells[schema.unit.column].column, "field")] if isinstance(schema.unit, Person) else []
+    positions = tuple(header.index(name) for name in columns)
+    return (CsvFiles(paths, positions, handed_over(schema, cells, owners)),), cells_of(schema, cells)
+
+
+def _header(path: str) -> list[str]:
+    import csv
+
+    with open(path, "rb") as file:
+        line = file.readline(LONGEST_LINE + 1)
+    if len(line) > LONGEST_LINE:
+        raise SchemaError(f"open.source must be CSV files whose first line is a header of at most {LONGEST_LINE} bytes")
+    return next(csv.reader([line.decode("utf-8-sig").rstrip("\r\n")]), [])
+
+
+def _whole_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Blocks of lines that each end with a line feed; a line that is too long stays so, but is cut."""
+    tail = b""
+    while block := file.read(BLOCK):
+        end = block.rfind(b"\n") + 1
+        if end == 0:
+            tail = (tail + block)[: LONGEST_LINE + 1]
+        else:
+            yield tail + block[:end]
+            tail = block[end:]
+    if tail:
+        yield tail + b"\n"
+
+
+def _fields(block: bytes, positions: Sequence[int]) -> "list[pa.StringArray]":
+    """The fields at the given positions of each line of a block, without a loop over lines."""
+    import pyarrow as pa
+
+    text = block if block.isascii() else block.decode("utf-8", "replace").encode()
+    octets = np.frombuffer(text, dtype=np.uint8)
+    ends, quotes = np.flatnonzero(octets == LINE_FEED), np.flatnonzero(octets == QUOTE)
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    separators = np.flatnonzero((octets == LINE_FEED) | (octets == COMMA))
+    if quotes.size:
+        line = np.searchsorted(ends, separators)
+        before = np.searchsorted(quotes, separators) - np.searchsorted(quotes, starts)[line]
+        separators = separators[(before % 2 == 0) | (octets[separators] == LINE_FEED)]
+    last = np.searchsorted(separators, ends)  # the index of each line's last field
+    first = np.concatenate(([0], last[:-1] + 1))
+    # Arrow slices are contiguous: every other one is a separator, with the carriage return of a line end
+    bounds = np.zeros(2 * separators.size + 1, dtype=np.int32)
+    returns = (octets[separators] == LINE_FEED) & (octets[separators - 1] == CARRIAGE_RETURN)
+    bounds[1::2], bounds[2::2] = separators - returns, separators + 1
+    slices = pa.StringArray.from_buffers(bounds.size - 1, pa.py_buffer(bounds), pa.py_buffer(text))
+    short_enough = ends - starts <= LONGEST_LINE
+    columns = []
+    for position in positions:
+        present = (first + position <= last) & short_enough
+        chosen = slices.take(pa.array(np.where(present, 2 * (first + position), 0), mask=~present))
+        columns.append(_unquoted(chosen) if quotes.size else chosen)
+    return columns
+
+
+def _unquoted(fields: "pa.StringArray") -> "pa.StringArray":
+    import pyarrow.compute as pc
+
+    quoted = pc.and_(
+        pc.starts_with(fields, '"'), pc.and_(pc.ends_with(fields, '"'), pc.greater(pc.binary_length(fields), 1))
+    )
+    inside = pc.replace_substring(pc.utf8_slice_codeunits(fields, 1, -1), '""', '"')
+    return pc.if_else(quoted, inside, fields)

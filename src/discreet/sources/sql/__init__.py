@@ -1,0 +1,1 @@
+"""The SQL text of a query: one meaning of cells and sums for every engine."""

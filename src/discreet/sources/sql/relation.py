@@ -1,0 +1,80 @@
+"""What readers hand to the engine: every declared column, its texts no longer than declared, and who owns each row.
+
+    c0, c1, …   the declared columns, in order; a text longer than `longest_text` is NULL or still too long for a level
+    person      who the row belongs to (`identifiers`), NULL if nobody, where units are persons
+
+So memory does not depend on what rows hold: a text that is grouped, sorted or joined has a public length, far below
+what the engine may take, before anything else is done with it. Nothing is shortened into something else: two long
+names that are cut could be one person, and a cut text a level.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from discreet.schema import Categorical, Person, Schema
+from discreet.sources.readers.identifiers import LONGEST_IDENTIFIER, Owner, identifier
+from discreet.sources.sql.cell_sql import LONGEST_TEXT, Cell, longest_text, number_levels
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["RAW", "cells_of", "handed_over", "longest_texts"]
+
+RAW = "raw"  # the relation that a reader found
+
+
+def cells_of(schema: Schema, held: Mapping[str, Cell]) -> dict[str, Cell]:
+    """How the declared columns are held after they were handed over."""
+    return {name: Cell(f"c{i}", held[name].storage) for i, name in enumerate(schema.columns)}
+
+
+def longest_texts(schema: Schema) -> dict[str, int]:
+    """How many bytes a text of each column that is read may have; a longer one means what a missing cell does.
+
+    Readers that copy texts ask this first: one text that many rows share would be as many long ones.
+    """
+    longest = {name: longest_text(column) for name, column in schema.columns.items()}
+    if isinstance(schema.unit, Person):
+        longest[schema.unit.column] = max(longest.get(schema.unit.column, 0), LONGEST_IDENTIFIER)
+    return {name: min(length, LONGEST_TEXT) for name, length in longest.items()}
+
+
+def handed_over(
+    schema: Schema, held: Mapping[str, Cell], owners: Sequence[Owner], *, by_text: bool = False, raw: str = RAW
+) -> str:
+    """The query that hands over the relation `raw`, which holds the columns so and the identifier in one of `owners`.
+
+    Where equal texts are kept once (`by_text`), as in Parquet files, some ways to say the same are far cheaper.
+    """
+    from sqlglot import exp
+
+    columns: list[exp.Expr] = []
+    for i, (name, column) in enumerate(schema.columns.items()):
+        cell: exp.Expr = exp.column(held[name].column, raw, quoted=True)
+        if held[name].storage == "text":
+            cut = by_text and isinstance(column, Categorical) and not number_levels(column)
+            cell = _begun(cell, longest_text(column)) if cut else _short(cell, longest_text(column))
+        columns.append(cell.as_(f"c{i}", copy=False))
+    if owners:
+        persons = [identifier(owner, raw) for owner in owners]
+        person = persons[0] if len(persons) == 1 else exp.func("coalesce", *persons)
+        columns.append(person.as_("person", copy=False))
+    return exp.select(*columns, copy=False).from_(exp.to_table(raw), copy=False).sql(dialect="duckdb", copy=False)
+
+
+def _short(text: "exp.Expr", longest: int) -> "exp.Expr":
+    from sqlglot import exp
+
+    is_short = exp.func("bit_length", text) <= exp.Literal.number(8 * longest)
+    return exp.Case(ifs=[exp.If(this=is_short, true=text)])
+
+
+def _begun(text: "exp.Expr", longest: int) -> "exp.Expr":
+    """The beginning of a text, one letter longer than any level: of one that is too long it says that, and no more.
+
+    Only where no level is a number: the beginning of a number is another number.
+    """
+    from sqlglot import exp
+
+    first, letters = exp.Literal.number(1), exp.Literal.number(longest + 1)
+    return exp.Substring(this=text, start=first, length=letters)

@@ -1,0 +1,271 @@
+"""One SQL text for every engine: the rules for cells of levels are applied to groups of equal rows, not to rows.
+
+A query about records runs in steps, whose cost is that of the second one, a plain GROUP BY:
+
+    values    SELECT raw cells of levels, clipped numbers FROM rows
+    grouped   SELECT raw cells, count(*), sum(products of centred numbers) FROM values GROUP BY raw cells
+    mapped    raw cells -> codes of declared levels, by text or else by number; no match: the default code
+    coded     SELECT codes, sum(...) FROM mapped GROUP BY codes
+
+A query about persons must know which rows of a person are used before it can group them: `values`, `mapped`, `kept`
+(at most k rows of each person), `grouped`. Statistics are then small marginals of the table `coded`, without the codes
+that are NULL; asked any earlier, engines would look for those in every row. Names in the text are positions (raw_0,
+code_0, ...): only the names of source columns, the declared levels and the dataset's id come from outside, quoted.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from discreet.queries.centred_columns import Axis
+from discreet.queries.losses.base import Loss, Query
+from discreet.queries.statistics import Counts, Statistic, Statistics, Sum
+from discreet.schema import Binary, Bounded, Categorical, Count, Person
+from discreet.sources.sql.cell_sql import Cell, cast, clipped, level_code, number, number_levels, parsed, steps, text
+from discreet.sources.sql.exact_sums import halved, total
+from discreet.sources.sql.kept_rows import kept
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["Grouping", "coded", "groupings", "marginal", "rows_in_order"]
+
+# Statistics whose joint table has at most this many declared cells are grouped in one scan.
+LARGEST_JOINT_TABLE = 200_000
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Statistics that share one scan, and the categorical columns that the scan groups by."""
+
+    columns: tuple[str, ...]
+    statistics: tuple[Statistic, ...]
+
+    @property
+    def products(self) -> tuple[tuple[Axis, ...], ...]:
+        """The axes whose products this scan sums, once each."""
+        return tuple(dict.fromkeys(s.axes for s in self.statistics if isinstance(s, Sum)))
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Every axis, once."""
+        return tuple(dict.fromkeys(axis for axes in self.products for axis in axes))
+
+    @property
+    def marginals(self) -> dict[tuple[str, ...], list[Statistic]]:
+        """The statistics, by the columns whose levels are the axes of their arrays."""
+        found: dict[tuple[str, ...], list[Statistic]] = {}
+        for statistic in self.statistics:
+            columns = statistic.columns if isinstance(statistic, Counts) else statistic.categories
+            found.setdefault(columns, []).append(statistic)
+        return found
+
+
+def groupings(query: Statistics) -> tuple[Grouping, ...]:
+    """The scans of a query, chosen from declarations only.
+
+    A column that excludes rows is part of every grouping: its bad cells remove the row from all statistics.
+    """
+    categorical = {
+        name: column for name in query.columns if isinstance(column := query.schema.column(name), Binary | Categorical)
+    }
+    size = {name: len(column.levels) + 1 for name, column in categorical.items()}
+    if prod(size.values()) <= LARGEST_JOINT_TABLE:
+        return (Grouping(tuple(categorical), query.statistics),)
+    excluding = {name for name, column in categorical.items() if column.default_code is None}
+    needed = {s.name: excluding.union(s.columns) & categorical.keys() for s in query.statistics}
+    scans: list[tuple[set[str], list[Statistic]]] = []
+    for statistic in sorted(query.statistics, key=lambda s: -prod(size[name] for name in needed[s.name])):
+        for columns, statistics in scans:  # the largest tables first, each where the joint table stays small
+            joint = columns | needed[statistic.name]
+            if columns == needed[statistic.name] or prod(size[name] for name in joint) <= LARGEST_JOINT_TABLE:
+                columns |= needed[statistic.name]
+                statistics.append(statistic)
+                break
+        else:
+            scans.append((set(needed[statistic.name]), [statistic]))
+    return tuple(Grouping(tuple(n for n in categorical if n in columns), tuple(found)) for columns, found in scans)
+
+
+def coded(
+    query: Statistics,
+    grouping: Grouping,
+    cells: Mapping[str, Cell],
+    relation: str,
+    id: str,  # noqa: A002
+    rows_at_most: int | None,
+) -> "exp.Select":
+    """Codes of the grouping's columns, with `n` and the sums of every combination that occurs in `relation`.
+
+    The sums are exact if no more rows are used than `rows_at_most`; None is no bound.
+    """
+    from sqlglot import exp
+
+    unit = query.schema.unit
+    if isinstance(unit, Person):
+        identifier = exp.column("person", relation).as_("person")
+        categorical, numeric = _kinds(query, query.columns)
+        values = _values(query, query.columns, cells, relation, [identifier]).where(_known("person"), copy=False)
+        mapped = _mapped(query, categorical, cells, values, ["person", *_names("value", query, numeric)])
+        return _grouped(query, grouping, "code", kept(query, id, unit.max_records, mapped), rows_at_most)
+    used = {*grouping.columns, *(axis.column for axis in grouping.axes), *_excluding(query)}
+    values = _values(query, [name for name in query.columns if name in used], cells, relation, [])
+    totals = ["n", *(f"sum_{i}" for i, _ in enumerate(grouping.products))]
+    grouped = _grouped(query, grouping, "raw", values, rows_at_most)
+    if not grouping.columns:
+        return grouped
+    mapped = _mapped(query, grouping.columns, cells, grouped, totals)
+    codes = [exp.column(name) for name in _names("code", query, grouping.columns)]
+    sums = [exp.Sum(this=exp.column(name)).as_(name) for name in totals]
+    return _from(exp.select(*codes, *sums).group_by(*codes), mapped)
+
+
+def rows_in_order(query: Loss, cells: Mapping[str, Cell], relation: str, id: str) -> "exp.Select":  # noqa: A002
+    """Level codes (-1: bad) and grid steps (NULL: bad) of every used row, in the order of the query's columns."""
+    from sqlglot import exp
+
+    unit = query.schema.unit
+    categorical, numeric = _kinds(query, query.columns)
+    others = ["place", *_names("value", query, numeric)]
+    if isinstance(unit, Person):
+        identifier = exp.column("person", relation).as_("person")
+        values = _values(query, query.columns, cells, relation, [identifier]).where(_known("person"), copy=False)
+        others[0] = "person"
+        used = kept(query, id, unit.max_records, _mapped(query, categorical, cells, values, others))
+    else:
+        place = exp.Window(this=exp.RowNumber()).as_("place")
+        used = _mapped(query, categorical, cells, _values(query, query.columns, cells, relation, [place]), others)
+    found: list[exp.Expr] = []
+    for i, name in enumerate(query.columns):
+        column = query.schema.column(name)
+        if isinstance(column, Bounded | Count):
+            found.append(cast(steps(exp.column(f"value_{i}"), column), "bigint").as_(f"cell_{i}", copy=False))
+        else:
+            code = exp.func("coalesce", exp.column(f"code_{i}"), exp.Literal.number(-1))
+            found.append(cast(code, "bigint").as_(f"cell_{i}", copy=False))
+    chosen = _from(exp.select(*found, *([] if isinstance(unit, Person) else [exp.column("place")])), used)
+    return chosen if isinstance(unit, Person) else chosen.order_by("place", copy=False)
+
+
+def marginal(query: Statistics, grouping: Grouping, columns: tuple[str, ...], relation: str) -> "exp.Select":
+    """Codes of `columns`, then n and every sum, for each combination that the coded `relation` holds; NULL excludes."""
+    from sqlglot import exp
+
+    codes = [exp.column(name) for name in _names("code", query, columns)]
+    totals = [exp.Sum(this=exp.column(name)) for name in ("n", *(f"sum_{i}" for i, _ in enumerate(grouping.products)))]
+    sums = [exp.Coalesce(this=total, expressions=[exp.Literal.number(0)]) for total in totals]
+    whole = [_known(name) for name in _names("code", query, grouping.columns)]
+    return exp.select(*codes, *sums).from_(exp.to_table(relation)).where(*whole).group_by(*codes)
+
+
+def _values(
+    query: Query, columns: Iterable[str], cells: Mapping[str, Cell], relation: str, others: "list[exp.Expr]"
+) -> "exp.Select":
+    """Raw cells of levels (raw_i), clipped numbers (value_i) and the other expressions, of every row."""
+    from sqlglot import exp
+
+    raw, values = [], []
+    for name in columns:
+        i, column, cell = query.columns.index(name), query.schema.column(name), cells[name]
+        held = exp.column(cell.column, relation, quoted=True)
+        if isinstance(column, Bounded | Count):
+            raw.append(number(held, cell.storage).as_(f"number_{i}", copy=False))
+            values.append(clipped(exp.column(f"number_{i}"), column).as_(f"value_{i}", copy=False))
+        else:
+            raw.append(held.as_(f"raw_{i}", copy=False))
+            values.append(exp.column(f"raw_{i}"))
+    # numbers are read in a select of their own, so that a text is parsed once and not in every branch of the clipping
+    rows = exp.select(*raw, *others).from_(exp.to_table(relation), copy=False)
+    if not raw and not others:
+        return rows.select(exp.Literal.number(0).as_("nothing"))
+    return _from(exp.select(*values, *(exp.column(other.alias) for other in others)), rows)
+
+
+def _grouped(
+    query: Statistics, grouping: Grouping, stem: str, values: "exp.Select", rows_at_most: int | None
+) -> "exp.Select":
+    """Count and sum the rows with equal `stem` cells, without those that a bad cell known by now excludes."""
+    from sqlglot import exp
+
+    keys = [exp.column(name) for name in _names(stem, query, grouping.columns)]
+    halves = []
+    for a, axis in enumerate(grouping.axes):
+        column = query.schema.column(axis.column)
+        assert isinstance(column, Bounded | Count)  # Axis.of takes no other kind
+        value = exp.column(f"value_{query.columns.index(axis.column)}")
+        halves.append(halved(steps(value, column), axis).as_(f"half_{a}", copy=False))
+    categorical, numeric = _kinds(query, _excluding(query))
+    excluding = [*_names("value", query, numeric), *(_names("code", query, categorical) if stem == "code" else [])]
+    used = _from(exp.select(*(keys + halves or [exp.Literal.number(0).as_("nothing")])), values)
+    rows = used.where(*(_known(name) for name in excluding), copy=False)
+    halved_by = {axis: exp.column(f"half_{a}") for a, axis in enumerate(grouping.axes)}
+    sums = [
+        total([halved_by[axis] for axis in axes], axes, rows_at_most).as_(f"sum_{i}", copy=False)
+        for i, axes in enumerate(grouping.products)
+    ]
+    return _from(exp.select(*keys, exp.Count(this=exp.Star()).as_("n"), *sums), rows).group_by(*keys, copy=False)
+
+
+def _mapped(
+    query: Query, columns: Iterable[str], cells: Mapping[str, Cell], inside: "exp.Select", others: list[str]
+) -> "exp.Select":
+    """Raw cells to level codes: by text, else by number, else the default code (NULL: the row is excluded)."""
+    from sqlglot import exp
+
+    carried = [exp.column(name) for name in others]
+    keys, codes, joins = [], [], []
+    for name in columns:
+        i, column = query.columns.index(name), query.schema.column(name)
+        assert isinstance(column, Binary | Categorical)  # groupings hold no other kind
+        written = text(exp.column(f"raw_{i}"), cells[name].storage)
+        keys.append(level_code(written, column).as_(f"level_{i}", copy=False))
+        candidates: list[exp.Expr] = [exp.column(f"level_{i}")]
+        numbers = number_levels(column)
+        if numbers:
+            keys.append(parsed(written).as_(f"number_{i}", copy=False))
+            joins.append((f"number_{i}", numbers))
+            candidates.append(exp.column("code", f"number_{i}_levels"))
+        if column.default_code is not None:
+            candidates.append(exp.Literal.number(column.default_code))
+        codes.append(exp.func("coalesce", *candidates).as_(f"code_{i}", copy=False))
+    result = _from(exp.select(*codes, *carried), _from(exp.select(*keys, *carried), inside))
+    for key, levels in joins:
+        result.append("joins", _left_join(key, levels))
+    return result
+
+
+def _left_join(key: str, levels: "list[exp.Tuple]") -> "exp.Join":
+    """The codes of declared levels beside each `key`."""
+    from sqlglot import exp
+
+    names = [exp.to_identifier(name) for name in ("level", "code")]
+    alias = exp.TableAlias(this=exp.to_identifier(f"{key}_levels"), columns=names)
+    same = exp.EQ(this=exp.column(key), expression=exp.column("level", f"{key}_levels"))
+    return exp.Join(this=exp.Values(expressions=levels, alias=alias), side="LEFT", on=same)
+
+
+def _kinds(query: Query, columns: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The columns of levels and the columns of numbers."""
+    names = list(columns)
+    numeric = [name for name in names if isinstance(query.schema.column(name), Bounded | Count)]
+    return [name for name in names if name not in numeric], numeric
+
+
+def _excluding(query: Statistics) -> list[str]:
+    return [name for name in query.columns if query.schema.column(name).missing == "exclude"]
+
+
+def _from(outer: "exp.Select", inner: "exp.Select") -> "exp.Select":
+    """`outer` over `inner`, without the deep copies that make up most of the time of building a nested query."""
+    return outer.from_(inner.subquery("inside", copy=False), copy=False)
+
+
+def _known(name: str) -> "exp.Expr":
+    from sqlglot import exp
+
+    return exp.column(name).is_(exp.null()).not_()
+
+
+def _names(stem: str, query: Query, columns: Iterable[str]) -> list[str]:
+    return [f"{stem}_{query.columns.index(name)}" for name in columns]
