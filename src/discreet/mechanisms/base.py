@@ -1,16 +1,19 @@
 """What a mechanism is: it states its guarantee from public facts alone, then answers a query once."""
 
 import math
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from discreet.errors import GuaranteeError, QueryError
-from discreet.guarantee import Guarantee
-from discreet.randomness import NoiseSource
-from discreet.samplers.public_grid import FINEST, finest_grid
+from discreet.guarantee import Budget, Guarantee
+from discreet.mechanisms.draws.public_grid import FINEST, finest_grid
+from discreet.noise import NoiseLaw
+from discreet.noise.sources import NoiseSource
 from discreet.sources import Dataset
 
 __all__ = [
@@ -18,6 +21,8 @@ __all__ = [
     "RATIO_ERROR",
     "Mechanism",
     "PaidChain",
+    "Reading",
+    "Score",
     "check_draws",
     "check_grid",
     "check_label",
@@ -26,6 +31,9 @@ __all__ = [
     "rounding_words",
 ]
 
+Array = np.ndarray[Any, Any]
+Score = Callable[[Sequence[Mapping[str, Any]]], np.ndarray[Any, np.dtype[np.float64]]]
+
 LARGEST = 1.79e308  # of numbers that doubles hold
 
 # Bounds of the factor that the lattice of doubles puts on the probability of a cell (conjugate_sample.md, Theorem 4).
@@ -33,21 +41,87 @@ NORMAL_ERROR = 1e-7  # noise of a public deviation, of which a cell is at least 
 RATIO_ERROR = 2.0**-14  # Gamma and Beta draws, of which a cell is at least 2^-32
 
 
-class Mechanism(Protocol):
-    """The socket between a query and a release. `label` tells independent requests apart."""
+@dataclass(frozen=True)
+class Reading:
+    """How a release is asked to be read: what `Release.posterior` was given."""
+
+    kind: Literal["noise-aware", "plug-in"] = "noise-aware"
+    prior: Any = None
+    pooling: Literal["partial"] | None = None
+    progress: Callable[[int], None] | None = None
+
+    def check_plain(self) -> None:
+        """Refuse what only noisy statistics can do: draws have been drawn from one prior, and hold no noise."""
+        if self.prior is not None or self.kind == "plug-in" or self.pooling is not None:
+            raise QueryError("Release.posterior of released draws must keep their own prior and kind, got another")
+
+
+class Mechanism(ABC):
+    """The socket between a query and a release: everything that depends on the kind of a mechanism is asked of it.
+
+    A new mechanism writes the abstract methods, and overrides the others where their answer is not the plain one.
+    """
+
+    answers: ClassVar[str] = "statistics"  # which queries: those that `asks` this
 
     @property
+    @abstractmethod
     def label(self) -> str:
         """Default ""; another label is another, paid, release."""
 
+    @abstractmethod
     def guarantee(self, query: Any) -> Guarantee:
         """What `apply` will satisfy, before any row is read."""
 
+    @abstractmethod
     def shapes(self, query: Any) -> dict[str, tuple[int, ...]]:
         """Names and shapes of what leaves: public, the same for every table."""
 
-    def apply(self, noise: NoiseSource, query: Any, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
-        """The released arrays by name. The only code that touches rows, through `dataset.source`."""
+    @abstractmethod
+    def apply(
+        self, noise: NoiseSource, query: Any, dataset: Dataset, progress: Callable[[int], None] | None = None
+    ) -> dict[str, Array]:
+        """The released arrays by name. The only code that touches rows, through `dataset.source`.
+
+        `progress` is called with the part of `work` that was done since its last call.
+        """
+
+    @abstractmethod
+    def read(self, model: Any, query: Any, value: Mapping[str, Array], reading: Reading) -> Any:
+        """The posterior: a call of the method of the model that knows what to do with this kind of value."""
+
+    @abstractmethod
+    def score(self, pair: Any) -> Score:
+        """The test statistic that tells the two tables of a pair apart best, as a function of released values."""
+
+    @classmethod
+    def within(cls, budget: Budget, query: Any) -> "tuple[Mechanism, ...]":  # noqa: ARG003 - the socket's signature
+        """The mechanisms that the budget alone determines, for `compare`; none where more must be declared."""
+        return ()
+
+    def laws(self, query: Any) -> dict[str, NoiseLaw]:  # noqa: ARG002 - the socket's signature
+        """The law of the noise on each released statistic; nothing where no noise was added to statistics."""
+        return {}
+
+    def law(self, query: Any) -> Any:  # noqa: ARG002 - the socket's signature
+        """The public numbers of a draw that a plan shows, a frozen dataclass with words; None where there are none."""
+        return None
+
+    def holds(self, query: Any, value: Mapping[str, Array]) -> bool:  # noqa: ARG002 - the socket's signature
+        """Whether a value of the right shapes is one that could have been released."""
+        return True
+
+    def work(self, query: Any) -> int:  # noqa: ARG002 - the socket's signature
+        """The public number of steps that `apply` reports to `progress`; 0 where nothing takes long."""
+        return 0
+
+    def apart(self, pair: Any) -> float | None:  # noqa: ARG002 - the socket's signature
+        """How far the tables of a pair are apart for this mechanism; None where only runs can tell."""
+        return None
+
+    def repeated(self, noise: NoiseSource, query: Any, dataset: Dataset, runs: int) -> list[dict[str, Array]]:
+        """Independent releases of one table, for audits."""
+        return [self.apply(noise, query, dataset) for _ in range(runs)]
 
 
 @runtime_checkable
