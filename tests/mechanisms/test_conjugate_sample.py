@@ -13,7 +13,7 @@ from discreet.accounting import gamma_divergences
 from discreet.accounting.divergences import dirichlet_divergence
 from discreet.mechanisms import ConcentratedSample, ConjugateSample, DiffusedSample, DirectSample
 from discreet.mechanisms.conjugate_sample.conjugate_draws import beta_parameters
-from discreet.queries.families.base import BoundedMean
+from discreet.queries.families import BoundedMean
 
 BINARY = dc.Schema({"x": dc.Binary()}, n=100)
 NUMBERS = {"age": dc.Bounded(0, 100), "visits": dc.Count(10), "wait": dc.Bounded(0, 5), "x": dc.Binary()}

@@ -9,7 +9,7 @@ from discreet.mechanisms.conjugate_sample.conjugate_draws import conjugate_draws
 from discreet.mechanisms.draws.draw_laws import log_beta_draws, log_draws, log_gamma_draws, log_normal_draws
 from discreet.mechanisms.draws.tempered import on_scale, parameters, plain_prior
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import BoundedMean, ExponentialRate, GaussianMean, PoissonRate
+from discreet.queries.families import BoundedMean, ExponentialRate, GaussianMean, PoissonRate
 from discreet.schema import Bounded, Schema
 
 LAWS = {

@@ -14,7 +14,7 @@ from discreet.mechanisms.draws.exact_grid import GridLaw, default_grid, grid_end
 from discreet.mechanisms.draws.tempered import parameters, prior_part
 from discreet.noise.sources import SeededNoise, SystemNoise
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import BoundedMean, Dirichlet, ExponentialRate, Family, GaussianMean, PoissonRate
+from discreet.queries.families import BoundedMean, Dirichlet, ExponentialRate, Family, GaussianMean, PoissonRate
 
 AXIS = Axis(0.0, 2.0, 1.0, 0, 0, 2)
 FAMILIES: dict[str, tuple[Family, DeclaredSpace]] = {  # the ends of the spaces are points of the grids

@@ -24,7 +24,7 @@ from discreet.mechanisms.draws.tempered import parameters
 from discreet.mechanisms.gibbs_posterior import gibbs_posterior
 from discreet.mechanisms.posterior_sample import posterior_sample
 from discreet.noise.sources import SeededNoise
-from discreet.queries.families.base import GaussianMean, PoissonRate
+from discreet.queries.families import GaussianMean, PoissonRate
 from discreet.sources import Dataset
 from discreet.sources.coded import CodedRows
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from discreet.models.base import GivenDraws, Model, Poolable, PredictsRecords
+from discreet.models.base import Model, StatisticsModel
 from discreet.models.bayesian_network import BayesianNetwork
 from discreet.models.beta_bernoulli import BetaBernoulli
 from discreet.models.convex_loss import ConvexLoss
@@ -31,7 +31,6 @@ __all__ = [
     "EventLogHMM",
     "GammaExponential",
     "GammaPoisson",
-    "GivenDraws",
     "HingeClassifier",
     "HuberRegression",
     "LinearRegression",
@@ -42,10 +41,9 @@ __all__ = [
     "Normal",
     "NormalMean",
     "PoissonRegression",
-    "Poolable",
-    "PredictsRecords",
     "QuadraticMean",
     "StatisticalQuery",
+    "StatisticsModel",
 ]
 
 MODELS: dict[str, type[Any]] = {

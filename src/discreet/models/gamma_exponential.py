@@ -12,7 +12,7 @@ from discreet.inference.one_sum.clamped_records import ClampedExponential
 from discreet.models.rates import Array, RateModel
 from discreet.models.sums import lattice_of
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import ExponentialRate
+from discreet.queries.families import ExponentialRate
 from discreet.schema import Bounded, Schema
 
 __all__ = ["GammaExponential"]

@@ -12,7 +12,7 @@ from discreet.inference.one_sum.clamped_records import ClampedPoisson
 from discreet.models.rates import Array, RateModel
 from discreet.models.sums import lattice_of
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import PoissonRate
+from discreet.queries.families import PoissonRate
 from discreet.schema import Count, Schema
 
 __all__ = ["GammaPoisson"]

@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.one_sum.clamped_records import RecordLaw
-from discreet.models.base import Progress, Simulated, Value, prior_number, public_statistics
+from discreet.models.base import Progress, Simulated, StatisticsModel, Value, prior_number
 from discreet.models.sums import noisy_sum, plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_sum_draws import LogDraws, curve_given_draws
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import SumFamily
+from discreet.queries.families import OneSum
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
-from discreet.sources import Dataset
 
 __all__ = ["RateModel"]
 
@@ -31,7 +30,7 @@ LOG = Link("log")
 
 
 @dataclass(frozen=True)
-class RateModel(ABC):
+class RateModel(StatisticsModel, ABC):
     """A rate with a Gamma(prior[0], rate prior[1]) prior, given a noisy sum."""
 
     column: str
@@ -50,7 +49,7 @@ class RateModel(ABC):
         """Refuse a column of another kind."""
 
     @abstractmethod
-    def family(self, axis: Axis) -> SumFamily:
+    def family(self, axis: Axis) -> OneSum:
         """The conjugate family of the rate."""
 
     @abstractmethod
@@ -80,7 +79,7 @@ class RateModel(ABC):
         """The exact posterior of the rate, by Fourier inversion and quadrature."""
         return self._curve(self.prior, self.likelihood(query, value, laws), query.schema)
 
-    def given_draws(self, query: Statistics, log_draws: LogDraws) -> CurvePosterior:
+    def known_from(self, query: Statistics, log_draws: LogDraws) -> CurvePosterior:
         """The posterior of the rate given released draws; `log_draws` is their log-probability at each sum."""
         prior, moments = _LogGamma(*self.prior), _log_moments(self.prior)
         record = self.record(self._axis(query.schema))
@@ -91,10 +90,9 @@ class RateModel(ABC):
         after = self.conjugate(*plain_sum(query, value, self._axis(query.schema)))
         return self._curve(after, np.zeros_like, query.schema)
 
-    def updated(self, public: Dataset) -> Self:
+    def strengthened(self, query: Statistics, value: Value) -> Self:
         """The same model with the records of a public dataset added to its prior (clamped as the schema says)."""
-        query, value = public_statistics(replace(self, by=None), public)
-        return replace(self, prior=self.conjugate(*plain_sum(query, value, self._axis(public.schema))))
+        return replace(self, prior=self.conjugate(*plain_sum(query, value, self._axis(query.schema))))
 
     def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
         """Log-probability of a (group's) release as a function of the rate."""

@@ -65,6 +65,8 @@ class Loss:
     table: tuple[tuple[float, ...], ...] = ()
     ball: float = math.inf
 
+    asks: ClassVar[str] = "loss"
+    labels: ClassVar[tuple[str, ...]] = ()
     by: ClassVar[None] = None
     family: ClassVar[None] = None
     statistics: ClassVar[tuple[()]] = ()
