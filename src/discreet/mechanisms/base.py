@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Budget, Guarantee
+from discreet.mechanisms.calibration import Calibration
 from discreet.mechanisms.draws.public_grid import FINEST, NORMAL_ERROR, RATIO_ERROR, finest_grid
 from discreet.noise import NoiseLaw
 from discreet.noise.sources import NoiseSource
@@ -59,6 +60,8 @@ class Mechanism(ABC):
     """
 
     answers: ClassVar[str] = "statistics"  # which queries: those that `asks` this
+    calibrate: ClassVar[Callable[..., Calibration] | None] = None  # its parameter for a guarantee, without a table
+    short_name: ClassVar[str] = ""  # on the command line, where that is not the class name with hyphens
     is_strengthened: ClassVar[bool] = False  # whether public records in the prior make it cheaper
 
     @property

@@ -28,6 +28,7 @@ from discreet.mechanisms.base import (
     public_grid,
     rounding_words,
 )
+from discreet.mechanisms.conjugate_sample.largest_fraction import cost_of_a_draw, largest_scale, largest_shrink
 from discreet.mechanisms.draws.public_grid import rounded
 from discreet.mechanisms.draws.real_laws import LAWS, log_draws
 from discreet.mechanisms.draws.tempered import on_scale
@@ -37,7 +38,7 @@ from discreet.queries.statistics import Statistics
 from discreet.schema import Record
 from discreet.sources import Dataset
 
-__all__ = ["ConcentratedSample", "ConjugateSample", "DiffusedSample", "DirectSample"]
+__all__ = ["ConcentratedSample", "ConjugateSample", "DiffusedSample", "DirectSample", "conjugate_draws"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -119,7 +120,8 @@ class ConjugateSample(Drawing):
         What maps a place between bounds to them is public and comes after rounding.
         """
         family, (r, m) = _family(self, query), self.fractions(query)
-        drawn = _draws(family, dataset.source.statistics(query.whole), query.largest_total, r, m, self.draws, noise)
+        exact = dataset.source.statistics(query.whole)
+        drawn = conjugate_draws(family, exact, query.largest_total, r, m, self.draws, noise.stream())
         return {family.parameter: on_scale(family, rounded(drawn, self._grid(query)))}
 
     def _grid(self, query: Statistics) -> float:
@@ -133,6 +135,9 @@ class DirectSample(ConjugateSample):
 
     The prior decides: more concentrated priors cost less. There is no pure differential privacy.
     """
+
+    calibrate = staticmethod(cost_of_a_draw)
+    short_name = "direct"
 
     @classmethod
     def within(cls, budget: Budget, query: Statistics) -> tuple[Drawing, ...]:  # noqa: ARG003 - nothing to choose
@@ -179,6 +184,9 @@ class _Calibrated(ConjugateSample):
 class DiffusedSample(_Calibrated):
     """Draws with the data scaled by the largest r in (0, 1] that meets the target."""
 
+    calibrate = staticmethod(largest_scale)
+    short_name = "diffused"
+
     def pair(self, fraction: float) -> tuple[float, float]:
         """The data are scaled."""
         return fraction, 1.0
@@ -187,6 +195,9 @@ class DiffusedSample(_Calibrated):
 @dataclass(frozen=True)
 class ConcentratedSample(_Calibrated):
     """Draws with the prior divided by the largest m in (0, 1] that meets the target: best where the prior is right."""
+
+    calibrate = staticmethod(largest_shrink)
+    short_name = "concentrated"
 
     def pair(self, fraction: float) -> tuple[float, float]:
         """The prior is divided."""
@@ -217,22 +228,22 @@ def _largest_fractions(mechanism: _Calibrated, query: Statistics) -> tuple[float
     return mechanism.pair(1.0 / inverse)
 
 
-def _draws(
+def conjugate_draws(
     family: OneConjugate,
     exact: Mapping[str, Any],
     n: int,
     scale: float,
     shrink: float,
     draws: int,
-    noise: NoiseSource,
+    noise: np.random.Generator,
 ) -> Array:
     """Independent draws of the parameter at eta0 / m + r (statistics, n); nothing is rejected or clipped here."""
     if family.law:
         first, second = family.update(family.exponents / shrink, scale, *family.statistic(exact, n))
-        return np.asarray(LAWS[family.law].draws(float(first), float(second), draws, noise.stream()))
+        return np.asarray(LAWS[family.law].draws(float(first), float(second), draws, noise))
     (table,) = family.tables
     alpha = family.exponents / shrink + scale * np.ravel(np.asarray(table.counts(exact), dtype=float))
-    return np.asarray(noise.stream().dirichlet(alpha, size=draws))
+    return np.asarray(noise.dirichlet(alpha, size=draws))
 
 
 def _family(mechanism: ConjugateSample, query: Statistics) -> OneConjugate:

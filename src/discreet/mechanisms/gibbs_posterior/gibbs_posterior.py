@@ -32,6 +32,7 @@ from discreet.mechanisms.base import (
 from discreet.mechanisms.draws.public_grid import rounded
 from discreet.mechanisms.gibbs_posterior.exact_draws import normal_draws, rejection_draws
 from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw, Steps, exact_law, langevin_law
+from discreet.mechanisms.gibbs_posterior.inverse_temperature import inverse_temperature
 from discreet.mechanisms.gibbs_posterior.langevin_chains import LangevinRun, langevin_chains, projected
 from discreet.noise.sources import NoiseSource
 from discreet.queries.features import ROUNDED_UP
@@ -48,7 +49,7 @@ LARGEST_EPSILON = 500.0  # e^epsilon is a double
 
 
 @dataclass(frozen=True)
-class GibbsPosterior:  # noqa
+class GibbsPosterior:
     """Draws of coefficients at the largest inverse temperature that the budget allows.
 
     Parameters
@@ -75,6 +76,9 @@ class GibbsPosterior:  # noqa
     """
 
     answers = "loss"
+    calibrate = staticmethod(inverse_temperature)
+    short_name = ""
+    is_strengthened = False
 
     epsilon: float
     delta: float | None = None

@@ -20,6 +20,7 @@ from discreet.checks import positive
 from discreet.errors import GuaranteeError
 from discreet.guarantee import ZCDP, Basis, Budget, Guarantee, PureDP
 from discreet.mechanisms.base import Mechanism, Reading, Score, check_label
+from discreet.mechanisms.noisy_statistics.noise_scale import noise_scale
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.sources import NoiseSource
 from discreet.queries.statistics import RowMove, Statistics
@@ -48,6 +49,8 @@ class NoisyStatistics(Mechanism):
     label
         A different label asks for an independent second release, which is paid.
     """
+
+    calibrate = staticmethod(noise_scale)
 
     epsilon: float | None = None
     rho: float | None = None

@@ -34,6 +34,7 @@ from discreet.mechanisms.draws.exact_grid import MOST_POINTS, GridLaw, default_g
 from discreet.mechanisms.draws.public_grid import finest_grid, rounded
 from discreet.mechanisms.draws.real_laws import LAWS, log_draws
 from discreet.mechanisms.draws.tempered import on_scale, prior_part, vector_draws
+from discreet.mechanisms.posterior_sample.one_temperature import one_temperature
 from discreet.noise.sources import NoiseSource
 from discreet.queries.families import ConditionalTable, Family, OneConjugate, Tempering
 from discreet.queries.statistics import Statistics
@@ -79,6 +80,8 @@ class PosteriorSample(Drawing):
     label
         A different label asks for an independent second release, which is paid.
     """
+
+    calibrate = staticmethod(one_temperature)
 
     epsilon: float
     truncation: float | Mapping[str, float] | None = None

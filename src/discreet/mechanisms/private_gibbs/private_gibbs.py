@@ -17,6 +17,7 @@ from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.mechanisms.base import RATIO_ERROR, Drawing, Reading, check_grid, check_label, public_grid, rounding_words
+from discreet.mechanisms.private_gibbs.chain_temperature import chain_temperature
 from discreet.mechanisms.private_gibbs.paid_sweeps import ProfileSpace, public_start, stacked_counts, tempered_sweeps
 from discreet.noise.sources import NoiseSource
 from discreet.queries.families import HiddenMarkov
@@ -52,6 +53,8 @@ class PrivateGibbs(Drawing):
     label
         A different label asks for an independent second release, which is paid.
     """
+
+    calibrate = staticmethod(chain_temperature)
 
     epsilon_per_update: float
     sweeps: int
