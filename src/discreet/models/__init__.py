@@ -8,8 +8,6 @@ from discreet.models.beta_bernoulli import BetaBernoulli
 from discreet.models.convex_loss import ConvexLoss
 from discreet.models.dirichlet_categorical import DirichletCategorical
 from discreet.models.event_log_hmm import EventLogHMM
-from discreet.models.gamma_exponential import GammaExponential
-from discreet.models.gamma_poisson import GammaPoisson
 from discreet.models.hinge_classifier import HingeClassifier
 from discreet.models.huber_regression import HuberRegression
 from discreet.models.linear_regression import LinearRegression
@@ -20,6 +18,7 @@ from discreet.models.normal import Normal
 from discreet.models.normal_mean import NormalMean
 from discreet.models.poisson_regression import PoissonRegression
 from discreet.models.quadratic_mean import QuadraticMean
+from discreet.models.rates import GammaExponential, GammaPoisson
 from discreet.models.statistical_query import StatisticalQuery
 
 __all__ = [

@@ -26,16 +26,18 @@ from discreet.models.gaussian import (
     exact_moments,
     half_widths,
     independent_draws,
+    moment_entries,
+    moment_terms,
     numbers,
     plug_in_moments,
     system_rows,
     vector,
 )
-from discreet.models.moments import moment_axes, moment_entries, moment_query, moment_terms
 from discreet.models.multivariate_normal import Niw, checked_niw, default_niw, to_niw
 from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior
 from discreet.queries.centred_columns import Axis
+from discreet.queries.moments import moment_axes, moment_query
 from discreet.queries.statistics import Statistics, levels_of
 from discreet.schema import Binary, Categorical, Schema
 

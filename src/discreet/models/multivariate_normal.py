@@ -22,15 +22,17 @@ from discreet.models.gaussian import (
     exact_moments,
     half_widths,
     independent_draws,
+    moment_entries,
+    moment_terms,
     numbers,
     plug_in_moments,
     system_rows,
     vector,
 )
-from discreet.models.moments import moment_axes, moment_entries, moment_query, moment_terms
 from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior
 from discreet.queries.centred_columns import Axis
+from discreet.queries.moments import moment_axes, moment_query
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 
