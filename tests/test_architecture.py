@@ -1,14 +1,20 @@
-"""The shape of the code: one-way imports, small modules, a greppable privacy boundary."""
+"""The shape of the code: a wall one can see, one-way imports, sockets instead of ladders, small modules, one meaning per name.
+
+Everything is read from the syntax trees, which are parsed once; every rule has a planted twin that must be caught.
+"""
 
 import ast
+from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "discreet"
 
-# A module may import only from modules on earlier lines (or its own package). The first matching prefix decides.
+# A module may import only from packages on earlier lines, or from its own.
 ORDER = [
     "errors",
     "visible",
@@ -35,121 +41,342 @@ ORDER = [
     "report",
     "audit",
     "cli",
-    "__main__",
 ]
+
+PRIVATE = ("sources", "mechanisms")  # may see rows and statistics before noise
+FREE = ("inference", "posterior", "models")  # sees released numbers only
+BEHIND = ("sources", "mechanisms", "noise.sources")  # what the free side never imports
+
+# Reserved parameter names, and who may have them. What is neither private nor free (pipeline, audits of made-up tables)
+# hands noise on, and holds no rows.
+PRIVATE_NAMES = {"rows", "exact"}
+NOISE_ALLOWED = (*PRIVATE, "noise", "auditing")
+
+# What must stay in queries/: a family's own arithmetic on statistics before noise, and nothing else.
+EXACT_IN_QUERIES = {
+    "queries.families.base.Family.score",
+    "queries.families.base.OneConjugate.statistic",
+    "queries.families.base.OneConjugate.update",
+    "queries.families.bounded_mean.BoundedMean.update",
+    "queries.families.conditional_table.ConditionalTable.counts",
+    "queries.families.dirichlet.Dirichlet.score",
+    "queries.families.dirichlet.Dirichlet.statistic",
+    "queries.families.dirichlet.Dirichlet.update",
+    "queries.families.dirichlet_tables.DirichletTables.score",
+    "queries.families.exponential_rate.ExponentialRate.update",
+    "queries.families.gaussian_mean.GaussianMean.update",
+    "queries.families.one_sum.OneSum.score",
+    "queries.families.one_sum.OneSum.statistic",
+    "queries.families.poisson_rate.PoissonRate.update",
+}
 
 # Heavy third-party imports: only inside the functions that need them, so that `import discreet` stays cheap.
 HEAVY = {"arviz", "duckdb", "numba", "opendp", "pandas", "polars", "pyarrow", "randomgen", "rich", "sqlglot", "xarray"}
+KERNELS = "kernels"  # compiled loops import numba at their top; everybody else imports them inside functions
 
-# Compiled kernels import numba at their top; everybody else imports them inside the functions that need them.
-KERNELS = "samplers.kernels"
-
-# Where private records may appear as a parameter called `rows`.
-ROWS_ALLOWED = ("sources", "mechanisms")
-
-
-@cache  # the tree is walked once, not once for every import
-def modules() -> dict[str, Path]:
-    paths = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]
-    return {".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
+SAYS_NOTHING = (
+    "patchwork graded envelope terms moves plain axes sizes cells chain lattice calibration packing utils helpers"
+)
+MOST_FILES, MOST_LINES = 20, 300
+SHARED = {"draws"}  # of mechanisms: what several of them draw with
 
 
-def level(module: str) -> int:
-    for position, prefix in enumerate(ORDER):
-        if module == prefix or module.startswith(prefix + "."):
-            return position
-    raise AssertionError(f"{module} has no place in the order of imports")
+class Module(NamedTuple):
+    """A module by its dotted name without "discreet."."""
+
+    name: str
+    text: str
+    tree: ast.Module
+
+    @property
+    def top(self) -> str:
+        return self.name.split(".")[0]
 
 
-def imported(tree: ast.AST) -> list[tuple[str, ast.AST]]:
-    """Modules of this package that a tree imports, e.g. "guarantee.basis"."""
-    found = []
-    for node in ast.walk(tree):
+@cache
+def modules() -> dict[str, Module]:
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        name = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+        if name not in ("__init__", "__main__"):
+            text = path.read_text()
+            found[name] = Module(name, text, ast.parse(text))
+    return found
+
+
+def planted(name: str, text: str) -> Module:
+    return Module(name, text, ast.parse(text))
+
+
+def every() -> list[Module]:
+    return list(modules().values())
+
+
+def imported(module: Module) -> Iterator[str]:
+    """Modules of this package that a module imports, e.g. "guarantee.basis"."""
+    for node in ast.walk(module.tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "discreet":
             base = node.module.removeprefix("discreet").removeprefix(".")
-            inner = [f"{base}.{alias.name}".removeprefix(".") for alias in node.names]
-            found += [(name if name in modules() else base, node) for name in inner]
+            for alias in node.names:
+                inner = f"{base}.{alias.name}".removeprefix(".")
+                yield inner if inner in modules() else base
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names if alias.name.startswith("discreet.")]
-            found += [(name.removeprefix("discreet."), node) for name in names]
-    return found
+            yield from (a.name.removeprefix("discreet.") for a in node.names if a.name.startswith("discreet."))
 
 
-def upward_imports(module: str, tree: ast.AST) -> list[str]:
-    own = module.split(".")[0]
-    return [
-        f"{module} imports {name}"
-        for name, _ in imported(tree)
-        if name.split(".")[0] != own and level(name) >= level(module)
-    ]
+def functions(module: Module) -> Iterator[tuple[str, list[str]]]:
+    """Dotted names of functions, methods and lambdas with their parameters."""
+
+    def inside(node: ast.AST, path: str) -> Iterator[tuple[str, list[str]]]:
+        for child in ast.iter_child_nodes(node):
+            own = f"{path}.{getattr(child, 'name', '')}" if hasattr(child, "name") else path
+            if isinstance(child, ast.FunctionDef | ast.Lambda):
+                a = child.args
+                named = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
+                yield own, [argument.arg for argument in named]
+            yield from inside(child, own)
+
+    yield from inside(module.tree, module.name)
 
 
-def heavy_imports(module: str, tree: ast.Module) -> list[str]:
-    found = []
-    if ".kernels" in module:
-        return found
-    for node in tree.body:
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        found += [name for name in names if name.split(".")[0] in HEAVY or ".kernels" in name]
-    return found
+def within(name: str, places: tuple[str, ...]) -> bool:
+    return any(name == place or name.startswith(f"{place}.") for place in places)
 
 
-def rows_parameters(tree: ast.AST) -> list[str]:
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]
-    found = []
-    for function in functions:
-        arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-        found += [getattr(function, "name", "lambda") for argument in arguments if argument.arg == "rows"]
-    return found
+# --- imports
 
 
-@pytest.mark.parametrize("module", sorted(modules()))
-def test_imports_point_one_way(module: str) -> None:
-    assert upward_imports(module, ast.parse(modules()[module].read_text())) == []
+def upward_imports(module: Module) -> list[str]:
+    own = ORDER.index(module.top)
+    other = (name for name in imported(module) if name and name.split(".")[0] != module.top)
+    return [f"{module.name} imports {name}" for name in other if ORDER.index(name.split(".")[0]) >= own]
+
+
+def test_imports_point_one_way() -> None:
+    assert len(ORDER) <= 25
+    assert [problem for module in every() for problem in upward_imports(module)] == []
 
 
 def test_an_upward_import_is_caught() -> None:
-    planted = ast.parse("def f():\n    from discreet.pipeline import release\n")
-    assert upward_imports("models.base", planted) == ["models.base imports pipeline"]
+    found = upward_imports(planted("models.base", "def f():\n    from discreet.pipeline import release\n"))
+    assert found == ["models.base imports pipeline"]
 
 
-@pytest.mark.parametrize("module", sorted(modules()))
-def test_modules_stay_small(module: str) -> None:
-    assert len(modules()[module].read_text().splitlines()) <= 300
+def imports_through_the_wall(module: Module) -> list[str]:
+    if module.top in FREE:
+        return [f"{module.name} imports {name}" for name in imported(module) if within(name, BEHIND)]
+    if module.top in PRIVATE:
+        return [f"{module.name} imports {name}" for name in imported(module) if within(name, FREE)]
+    return []
 
 
-@pytest.mark.parametrize("module", sorted(modules()))
-def test_heavy_imports_are_local(module: str) -> None:
-    assert heavy_imports(module, ast.parse(modules()[module].read_text())) == []
+def test_nothing_is_imported_through_the_wall() -> None:
+    assert [problem for module in every() for problem in imports_through_the_wall(module)] == []
 
 
-@pytest.mark.parametrize("module", sorted(modules()))
-def test_rows_appear_only_behind_the_boundary(module: str) -> None:
-    tree = ast.parse(modules()[module].read_text())
-    if not module.startswith(ROWS_ALLOWED):
-        assert rows_parameters(tree) == []
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("inference.counts.x", "from discreet.sources import Dataset"),
+        ("posterior.x", "from discreet.noise.sources import SystemNoise"),
+        ("models.x", "def f():\n    import discreet.mechanisms.draws.tempered"),
+        ("mechanisms.x", "from discreet.inference.diagnostics import split_rhat"),
+    ],
+)
+def test_an_import_through_the_wall_is_caught(module: str, line: str) -> None:
+    assert imports_through_the_wall(planted(module, line))
 
 
-def test_a_rows_parameter_is_caught() -> None:
-    assert rows_parameters(ast.parse("def mean(rows): ...")) == ["mean"]
+def heavy_imports(module: Module) -> list[str]:
+    if KERNELS in module.name.split("."):
+        return []
+    found = []
+    for node in module.tree.body:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        found += [name for name in names if name.split(".")[0] in HEAVY or f".{KERNELS}" in name]
+    return [f"{module.name}: {name}" for name in found]
 
 
-def test_only_randomness_imports_opendp_and_nobody_uses_numpy_noise_in_mechanisms() -> None:
-    for module, path in modules().items():
-        text = path.read_text()
-        assert ("opendp" in text.lower().replace("opendp discrete", "")) <= (
-            module in ("noise.sources", "noise.laws", "mechanisms.noisy_statistics.noisy_statistics")
-        ), module
-        if module.startswith("mechanisms"):
-            assert "np.random" not in text, module
-            assert "default_rng" not in text, module
+def test_heavy_imports_are_local() -> None:
+    assert [problem for module in every() for problem in heavy_imports(module)] == []
+
+
+@pytest.mark.parametrize("line", ["import numba", "from discreet.numerics.kernels.hidden_pass import collapsed_pass"])
+def test_a_heavy_import_at_the_top_is_caught(line: str) -> None:
+    assert heavy_imports(planted("models.x", line))
+
+
+# --- names at the wall
+
+
+def misnamed(module: Module) -> list[str]:
+    """Parameters whose name says another side of the wall than the path does."""
+    found = []
+    for name, parameters in functions(module):
+        wrong = {"generator", "design", "generators"} & set(parameters)
+        if module.top not in PRIVATE and name not in EXACT_IN_QUERIES:
+            wrong |= PRIVATE_NAMES & set(parameters)
+        if module.top not in NOISE_ALLOWED:
+            wrong |= {"noise"} & set(parameters)
+        if module.top in PRIVATE:
+            wrong |= {"rng"} & set(parameters)
+        found += [f"{name}({parameter})" for parameter in sorted(wrong)]
+    return found
+
+
+def test_private_values_and_noise_travel_under_their_names_only() -> None:
+    assert [problem for module in every() for problem in misnamed(module)] == []
+
+
+def test_what_stays_in_queries_is_all_there() -> None:
+    there = {name for module in every() for name, parameters in functions(module) if "exact" in parameters}
+    assert there >= EXACT_IN_QUERIES
+    assert {name for name in there if name.startswith("queries.")} == EXACT_IN_QUERIES
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("inference.counts.x", "def mean(rows): ..."),
+        ("models.x", "def posterior(self, *, exact): ..."),
+        ("posterior.x", "f = lambda noise: 0"),
+        ("mechanisms.x", "def draw(rng): ..."),
+        ("mechanisms.x", "def draw(generator): ..."),
+        ("sources.x", "class A:\n    def count(self, rng): ..."),
+        ("queries.families.new", "def other(exact): ..."),
+    ],
+)
+def test_a_name_on_the_wrong_side_is_caught(module: str, line: str) -> None:
+    assert misnamed(planted(module, line))
+
+
+def numpy_noise(module: Module) -> list[str]:
+    """Random numbers that the private side makes for itself instead of being given `noise`."""
+    if module.top not in PRIVATE:
+        return []
+    return [
+        f"{module.name}: {word}" for word in ("default_rng", "np.random.random", "SeededNoise") if word in module.text
+    ]
+
+
+def test_the_private_side_makes_no_random_numbers_of_its_own() -> None:
+    assert [problem for module in every() for problem in numpy_noise(module)] == []
+    assert numpy_noise(planted("mechanisms.x", "np.random.default_rng(0)"))
+
+
+def opendp_imports(module: Module) -> bool:
+    names = [n.name for node in ast.walk(module.tree) if isinstance(node, ast.Import) for n in node.names]
+    names += [node.module or "" for node in ast.walk(module.tree) if isinstance(node, ast.ImportFrom)]
+    return any(name.split(".")[0] == "opendp" for name in names)
+
+
+def test_only_one_module_imports_opendp() -> None:
+    assert [module.name for module in every() if opendp_imports(module)] == ["noise.sources"]
+    assert opendp_imports(planted("mechanisms.x", "def f():\n    import opendp.prelude as dp"))
+
+
+# --- sockets
+
+
+@cache
+def kinds() -> dict[str, str]:
+    """Classes of mechanisms, families, losses and queries, each with the package that may look at them."""
+    found = {}
+    for place in ("mechanisms", "queries"):
+        for module in every():
+            if module.top == place:
+                found |= {node.name: place for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)}
+    return found
+
+
+def ladders(module: Module) -> list[str]:
+    """Tests of a kind by its class outside the package of the kind, and comparisons of a kind's name."""
+    found = []
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
+            names = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+            found += [name for name in names if kinds().get(name, module.top) != module.top]
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            texts = [side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
+            asked = [side for side in sides if isinstance(side, ast.Attribute) and side.attr == "kind"]
+            found += [f"kind == {text!r}" for text in texts if asked and text in LOSS_NAMES]
+        if isinstance(node, ast.Match):
+            found.append("match")
+    return [f"{module.name}: {name}" for name in found]
+
+
+LOSS_NAMES = {"logistic", "hinge", "huber", "poisson", "table", "quadratic"}
+
+
+def test_nobody_knows_a_kind_by_its_class() -> None:
+    assert [problem for module in every() for problem in ladders(module)] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "if isinstance(mechanism, NoisyStatistics): ...",
+        "isinstance(query.family, Dirichlet | BoundedMean)",
+        "issubclass(type(query), Loss)",
+        'if query.kind == "quadratic": ...',
+    ],
+)
+def test_a_ladder_is_caught(line: str) -> None:
+    assert ladders(planted("release", line))
+
+
+# --- layout
+
+
+def twice(modules: list[Module]) -> list[str]:
+    """Names of modules and classes that occur more than once."""
+    files = Counter(module.name.split(".")[-1] for module in modules if f"{module.name}." not in packages(modules))
+    classes = Counter(node.name for module in modules for node in module.tree.body if isinstance(node, ast.ClassDef))
+    return [name for count in (files, classes) for name, times in count.items() if times > 1 and name != "base"]
+
+
+def packages(modules: list[Module]) -> set[str]:
+    return {f"{module.name.rpartition('.')[0]}." for module in modules}
+
+
+def test_no_module_and_no_class_name_occurs_twice() -> None:
+    assert twice(every()) == []
+    assert twice([*every(), planted("models.laws", "class Schema: ...")]) == ["laws", "Schema"]
+
+
+def silent_names(names: list[str]) -> list[str]:
+    return [name for name in names if name.split(".")[-1] in SAYS_NOTHING.split()]
+
+
+def test_names_say_something() -> None:
+    allowed = {"mechanisms.calibration"}  # the one that is left: from a guarantee to a parameter
+    assert set(silent_names(list(modules()))) <= allowed
+    assert silent_names(["inference.counts.lattice"])
+
+
+def full_folders(folders: dict[str, int]) -> list[str]:
+    return [name for name, count in folders.items() if count > MOST_FILES]
+
+
+def test_folders_stay_small() -> None:
+    counted = Counter(
+        str(path.parent.relative_to(SOURCE)) for path in SOURCE.rglob("*.*") if "__pycache__" not in str(path)
+    )
+    assert full_folders(counted) == []
+    assert full_folders({"models": 21})
+
+
+def test_modules_stay_small() -> None:
+    assert [module.name for module in every() if len(module.text.splitlines()) > MOST_LINES] == []
 
 
 def test_every_mechanism_has_its_proof_beside_it() -> None:
-    for path in (SOURCE / "mechanisms").glob("*.py"):
-        if path.stem not in ("__init__", "base"):
-            proof = path.with_suffix(".md").read_text()
+    folders = [path for path in (SOURCE / "mechanisms").iterdir() if path.is_dir() and path.name != "__pycache__"]
+    for folder in folders:
+        if folder.name not in SHARED:
+            proof = (folder / "proof.md").read_text()
             assert "## Theorem 1" in proof
             assert "## Law that is sampled" in proof
-            assert path.with_suffix(".md").name in path.read_text()
+            assert f"{folder.name}.md" in (folder / f"{folder.name}.py").read_text()  # its name in guarantees and docs

@@ -27,7 +27,8 @@ from discreet.auditing.loss_bounds import clopper_pearson
 from discreet.mechanisms import NoisyStatistics
 from discreet.noise import DiscreteLaplace
 from discreet.noise.sources import SeededNoise
-from discreet.queries.statistics import RowMove, Statistics, Sum
+from discreet.queries.row_move import RowMove
+from discreet.queries.statistics import Statistics, Sum
 
 
 def test_clopper_pearson_has_its_coverage_by_exact_summation() -> None:

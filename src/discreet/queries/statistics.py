@@ -22,34 +22,11 @@ from typing import ClassVar
 from discreet.errors import QueryError
 from discreet.queries.centred_columns import Axis
 from discreet.queries.families.base import Family
+from discreet.queries.row_move import RowMove, row_move
 from discreet.schema import Binary, Categorical, LabelOnly, Person, Schema
 from discreet.schema.row_counts import KnownSize, NormalSizes, ShareSizes, Sizes, UniformSizes
 
-__all__ = ["Counts", "RowMove", "Statistic", "Statistics", "Sum", "levels_of", "row_move"]
-
-
-@dataclass(frozen=True)
-class RowMove:
-    """How far one row moves statistics: replaced by another row, or toggled (there or not)."""
-
-    replace_l1: Fraction
-    toggle_l1: Fraction
-    replace_squared: Fraction
-    toggle_squared: Fraction
-
-    def __add__(self, other: "RowMove") -> "RowMove":
-        """Statistics released together: both distances add."""
-        return RowMove(
-            self.replace_l1 + other.replace_l1,
-            self.toggle_l1 + other.toggle_l1,
-            self.replace_squared + other.replace_squared,
-            self.toggle_squared + other.toggle_squared,
-        )
-
-
-def row_move(replace_l1: int, toggle_l1: int, replace_squared: int, toggle_squared: int) -> RowMove:
-    """A move of whole numbers."""
-    return RowMove(Fraction(replace_l1), Fraction(toggle_l1), Fraction(replace_squared), Fraction(toggle_squared))
+__all__ = ["Counts", "Statistic", "Statistics", "Sum", "levels_of", "used_rows"]
 
 
 @dataclass(frozen=True)

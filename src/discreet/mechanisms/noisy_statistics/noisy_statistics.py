@@ -23,7 +23,8 @@ from discreet.mechanisms.base import Mechanism, Reading, Score, check_label
 from discreet.mechanisms.noisy_statistics.noise_scale import noise_scale
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.sources import NoiseSource
-from discreet.queries.statistics import RowMove, Statistics
+from discreet.queries.row_move import RowMove
+from discreet.queries.statistics import Statistics
 from discreet.sources import Dataset
 
 __all__ = ["NoisyStatistics"]
