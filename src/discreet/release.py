@@ -5,6 +5,7 @@ listed by `to_json` and nothing else: no row, no exact count, no acceptance rate
 """
 
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -28,8 +29,10 @@ from discreet.schema import Schema
 
 __all__ = ["Release", "load", "recipe_of"]
 
-FORMAT, VERSION = "discreet release", 1
-FIELDS = {"format", "version", "entry", "recipe", "accounting", "guarantee", "value"}
+FORMAT, VERSION = "discreet release", 2
+FIELDS = {"format", "version", "entry", "recipe", "accounting", "guarantee", "value", "noise"}
+WITHOUT_NOISE = 1  # the version of files that leave the law of the noise to the recipe
+SAME = 1e-12  # relative: scales are searched for in doubles, which differ between machines in their last digits
 RECIPE = {"dataset", "schema", "model", "mechanism"}
 
 
@@ -97,6 +100,17 @@ class Release:
         """What was asked of the rows."""
         return self.model.query(Schema.from_json(self.recipe["schema"]))
 
+    @property
+    def noise(self) -> dict[str, Any]:
+        """The law of the noise on every released statistic, and what its whole numbers mean: enough to condition on.
+
+        A released number is the sum over rows of products of (x - centre), in steps of `unit`, plus noise of this law in
+        the same steps; a count has no centres and the unit 1. Draws hold no noise that was added.
+        """
+        query = self.query
+        meaning = {statistic.name: statistic.meaning for statistic in query.statistics}
+        return {name: {**law.to_json(), **meaning[name]} for name, law in self.mechanism.laws(query).items()}
+
     def posterior(
         self,
         kind: Literal["noise-aware", "plug-in"] = "noise-aware",
@@ -132,6 +146,7 @@ class Release:
             "accounting": self.accounting,
             "guarantee": (self.paid or self.guarantee).to_json(),
             "value": {name: array.tolist() for name, array in self.value.items()},
+            "noise": self.noise,
         }
 
     @classmethod
@@ -139,9 +154,11 @@ class Release:
         """Read a release; anything that is not one is refused with a ReleaseError."""
         if not isinstance(body, Mapping) or body.get("format") != FORMAT:
             raise ReleaseError("Release file must be a discreet release, got something else")
-        if body.get("version") != VERSION:
-            raise ReleaseError(f"Release.version must be {VERSION}, got {body.get('version')!r}")
-        for name, found, known in (("file", body, FIELDS), ("recipe", body.get("recipe"), RECIPE)):
+        written = body.get("version")
+        if written not in (WITHOUT_NOISE, VERSION) or isinstance(written, bool):
+            raise ReleaseError(f"Release.version must be {WITHOUT_NOISE} or {VERSION}, got {written!r}")
+        fields = FIELDS if written == VERSION else FIELDS - {"noise"}
+        for name, found, known in (("file", body, fields), ("recipe", body.get("recipe"), RECIPE)):
             if isinstance(found, Mapping) and not known.issuperset(found):
                 raise ReleaseError(f"Release {name} must have only the keys {sorted(known)}, got others")
         priced = version.read_version("Release.accounting", body.get("accounting", version.UNVERSIONED), ReleaseError)
@@ -153,6 +170,8 @@ class Release:
             # theorem and sampler are told in the words of this version, never in those of a file
             stored = guarantees.from_json(body["guarantee"], words=declared.basis)
             reading = read_today(stored, declared, older=priced < version.ACCOUNTING)
+            noise = release.noise
+            same_noise = written == WITHOUT_NOISE or _same_noise(body["noise"], noise)
         except DiscreetError:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError):
@@ -161,6 +180,8 @@ class Release:
             raise ReleaseError(f"Release.guarantee must be what its recipe gives, {declared!r}, got {stored!r}")
         if {name: array.shape for name, array in value.items()} != shapes:
             raise ReleaseError(f"Release.value must be arrays of shapes {shapes}, got others")
+        if not same_noise:
+            raise ReleaseError(f"Release.noise must be the law that its recipe gives, {noise}, got another")
         if not mechanism.holds(query, value):
             raise ReleaseError("Release.value must hold states and profiles that could have been released, got others")
         return replace(release, guarantee=reading.shown, paid=reading.paid, accounting=priced)
@@ -186,6 +207,19 @@ def load(path: str | os.PathLike[str]) -> Release:
     except (ValueError, RecursionError):
         raise ReleaseError(f"Release file must be JSON with every key once, got {str(path)!r}") from None
     return Release.from_json(body)
+
+
+def _same_noise(stored: Any, own: Any) -> bool:
+    """Whether two laws say the same; numbers may differ as those of two machines do."""
+    if isinstance(own, Mapping):
+        keys = isinstance(stored, Mapping) and stored.keys() == own.keys()
+        return keys and all(_same_noise(stored[key], own[key]) for key in own)
+    if isinstance(own, list):
+        listed = isinstance(stored, list) and len(stored) == len(own)
+        return listed and all(map(_same_noise, stored, own))
+    if isinstance(own, str) or isinstance(stored, bool) or not isinstance(stored, int | float):
+        return bool(stored == own)
+    return math.isclose(stored, own, rel_tol=SAME)
 
 
 def _array(name: Any, numbers: Any) -> np.ndarray[Any, Any]:

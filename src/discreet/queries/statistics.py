@@ -17,7 +17,7 @@ Proofs: mechanisms/noisy_statistics.md.
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from discreet.errors import QueryError
 from discreet.queries.centred_columns import Axis
@@ -62,6 +62,11 @@ class Counts:
     def unit(self) -> int:
         """Noise is added in whole rows."""
         return 1
+
+    @property
+    def meaning(self) -> dict[str, Any]:
+        """What a released whole number means, for readers without this library: rows."""
+        return {"unit": 1}
 
     @property
     def move(self) -> RowMove:
@@ -119,6 +124,11 @@ class Sum:
     def unit(self) -> int:
         """The largest absolute value one row can add: in this unit a row adds a number in [-1, 1]."""
         return prod(axis.reach for axis in self.axes)
+
+    @property
+    def meaning(self) -> dict[str, Any]:
+        """What a released whole number means: so many units of the sum of products of (x - centre)."""
+        return {"unit": prod(axis.unit for axis in self.axes), "centres": [axis.centre for axis in self.axes]}
 
     @property
     def move(self) -> RowMove:
