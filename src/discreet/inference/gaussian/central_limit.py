@@ -5,7 +5,8 @@
 m and C are the mean and covariance of what one clamped record adds to the terms (`clamped_moments`). The sums are
 integrated out: y | theta, w ~ N(N m, N C + diag(w)). A linear model of N m around a central theta makes theta given
 (w, y) nearly normal, whether the release or the prior decides. That normal law shapes the moves of theta: slices on its
-ellipses, one node or factor at a time, and trajectories of everything with its precision as mass (`kernels.moves`).
+ellipses, one node or factor at a time, and trajectories of everything with its precision as mass
+(`kernels.slice_moves`).
 The centre is found by least squares, replaced twice during warm-up by the mean of the chains, and then kept, as is the
 length of the trajectories' steps. C is frozen at the centre inside a sweep and corrected by acceptance at its end, so
 that the chains are exact for the law above. Rare levels need some tens of records for sums to be near normal.

@@ -1,6 +1,6 @@
 """Unconstrained coordinates of a Gaussian system: from parameters, back to parameters, and their prior's moments.
 
-The coordinates are those of `kernels.coordinates`: standardised coefficients, log-variances, log-ratios of level
+The coordinates are those of `kernels.coordinate_maps`: standardised coefficients, log-variances, log-ratios of level
 probabilities to the first level's, and the number of records where it is private.
 """
 

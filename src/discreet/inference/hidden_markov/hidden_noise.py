@@ -30,7 +30,7 @@ from discreet.queries.families.base import HiddenMarkov
 from discreet.schema.row_counts import Sizes
 
 if TYPE_CHECKING:
-    from discreet.inference.hidden_markov.kernels.hidden_counts import Counts, Plan
+    from discreet.inference.hidden_markov.kernels.hidden_counts import EventCounts, EventPlan
     from discreet.inference.hidden_markov.kernels.hidden_states import Hidden
     from discreet.inference.network.kernels.network_layout import Released
 
@@ -134,7 +134,7 @@ def _best_start(
     sizes: Sizes,
     rng: np.random.Generator,
     sweeps: int,
-) -> "tuple[Hidden, Counts, Plan]":
+) -> "tuple[Hidden, EventCounts, EventPlan]":
     """Several starts share the sweeps; the one whose later half is most likely goes on."""
     from discreet.inference.hidden_markov.kernels.hidden_couplings import advance
 
@@ -153,9 +153,9 @@ def _best_start(
 
 def start_chain(
     family: HiddenMarkov, flat: Floats, kept: Integers, noise: list[NoiseLaw], sizes: Sizes, rng: np.random.Generator
-) -> "tuple[Hidden, Counts, Plan]":
+) -> "tuple[Hidden, EventCounts, EventPlan]":
     """States and profiles of a plug-in chain on counts without most of their noise, and counts that fit them."""
-    from discreet.inference.hidden_markov.kernels.hidden_counts import Counts
+    from discreet.inference.hidden_markov.kernels.hidden_counts import EventCounts
 
     levels = np.array([levels for _, levels in family.fields])
     variances = np.array([law.variance for law in noise])
@@ -174,12 +174,12 @@ def start_chain(
     hidden = plug_in_start(family, flat * trust, rng, PLUG_IN)
     likely = _pulled(flat, totals[:, np.newaxis] * np.exp(hidden.log_profiles)[hidden.states.ravel()], by_level)
     fields = [_nearest_counts(part, totals) for part in np.split(likely, np.cumsum(levels)[:-1], axis=1)]
-    state = Counts(np.concatenate(fields, axis=1).ravel(), totals, np.array([whole, ignored]))
+    state = EventCounts(np.concatenate(fields, axis=1).ravel(), totals, np.array([whole, ignored]))
     return hidden, state, _plan(kept, len(flat), whole, ignored, spread, variances, weights, sizes)
 
 
 def _log_joint(
-    family: HiddenMarkov, flat: Floats, kept: Integers, noise: list[NoiseLaw], hidden: "Hidden", state: "Counts"
+    family: HiddenMarkov, flat: Floats, kept: Integers, noise: list[NoiseLaw], hidden: "Hidden", state: "EventCounts"
 ) -> float:
     """Log-density of release, counts and states; a start that merged two states is far behind others."""
     from scipy.special import gammaln
@@ -200,7 +200,7 @@ def _plan(
     variances: Floats,
     weights: Floats,
     sizes: Sizes,
-) -> "Plan":
+) -> "EventPlan":
     """How far events move at once, and the prior of the whole where it can matter.
 
     About 1 / Σ 1/v events can be born before the noise densities refuse, v the variance in each field; more than the
@@ -208,7 +208,7 @@ def _plan(
     """
     from scipy.special import gammaln
 
-    from discreet.inference.hidden_markov.kernels.hidden_counts import Plan
+    from discreet.inference.hidden_markov.kernels.hidden_counts import EventPlan
 
     block = int(np.clip(min(1.0 / np.sum(1.0 / variances), weights.sum() ** -0.5), 1, LARGEST_BLOCK))
     missing = cells - kept.size
@@ -218,7 +218,7 @@ def _plan(
     log_sizes = sizes.log_weight(wholes) - gammaln(wholes + cells) + gammaln(wholes + 1.0)
     ignored_block = max(int(2.0 * (ignored + 1.0) / np.sqrt(missing + 1.0)), 1)
     log_factorials = np.cumsum(np.log(np.maximum(np.arange(FACTORIALS, dtype=float), 1.0)))
-    return Plan(kept, missing, block, ignored_block, variances, log_sizes, low, log_factorials)
+    return EventPlan(kept, missing, block, ignored_block, variances, log_sizes, low, log_factorials)
 
 
 def _whole(guess: float, kept: int, cells: int, sizes: Sizes) -> tuple[int, int]:

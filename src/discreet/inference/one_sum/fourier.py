@@ -4,14 +4,14 @@
 
 φ is the transform of one record, ψ that of the noise. Three things make it accurate everywhere and cheap:
 
-* a tilt: the integral runs along ζ = s + it with s such that y is typical of the tilted law (`samplers.saddlepoint`),
+* a tilt: the integral runs along ζ = s + it with s such that y is typical of the tilted law (`saddlepoint`),
   so the result keeps its digits however unlikely y is under θ;
 * the trapezoid rule with spacing 2π/D computes Σ_k e^{skD} p(y + kD). D reaches beyond the law, or only beyond the
   sum: the exponential tails of Laplace noise further out are a geometric series, which is subtracted;
-* records live on a lattice of spacing 2, so φ(t + π) = (-1)^reach φ(t), and half a period is enough.
+* records live on a grid of spacing 2, so φ(t + π) = (-1)^reach φ(t), and half a period is enough.
 
 The number of frequencies is a few dozen, whatever the range of the sum, with one exception: Laplace noise on few
-records of which many sit on the bounds of a fine lattice. Their transform hardly falls, and the frequencies are capped.
+records of which many sit on the bounds of a fine grid. Their transform hardly falls, and the frequencies are capped.
 The log-likelihood is then off by at most (worst when y is a sum of bounds and nothing else)
 
     a third of the records on the bounds      2e-5 for up to 6 records, 1e-7 at 12, below 1e-8 from 16 on
@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
-from discreet.inference.one_sum.clamped_records import RecordLaw
+from discreet.inference.one_sum.clamped_records import ClampedRecord
 from discreet.inference.one_sum.noise_transforms import DiscreteNoise, last_frequency, tilted_noise
 from discreet.inference.one_sum.saddlepoint import LOST, TiltedSum
-from discreet.inference.one_sum.size_nodes import SizeWeights, Window
+from discreet.inference.one_sum.size_nodes import SizeWeights, SizeWindow
 from discreet.noise import DiscreteLaplace
 from discreet.schema.row_counts import Sizes
 
@@ -56,11 +56,11 @@ RETURNS = (
 
 @dataclass(frozen=True)
 class NoisySum:
-    """A released sum of records in lattice units, and the released number of records where that is private."""
+    """A released sum of records in units of its grid, and the released number of records where that is private."""
 
     released: float
     law: DiscreteNoise
-    record: RecordLaw
+    record: ClampedRecord
     sizes: Sizes
     released_size: float | None = None
     size_law: DiscreteNoise | None = None
@@ -82,14 +82,14 @@ class NoisySum:
         return np.concatenate([*pieces, np.empty(0)]).reshape(parameters.shape)
 
     @cached_property
-    def _windows(self) -> tuple[Window, ...]:
+    def _windows(self) -> tuple[SizeWindow, ...]:
         weights = SizeWeights(self.sizes, self.released_size, self.size_law)
-        return weights.windows(np.ceil(abs(self.released) / self.record.lattice.reach) + 1.0)
+        return weights.windows(np.ceil(abs(self.released) / self.record.value_grid.reach) + 1.0)
 
     @cached_property
     def _reached(self) -> tuple[float, float]:
         """A value that the sum can nearly reach, and the log-density that Laplace noise loses on the way to y."""
-        farthest = max(window.high for window in self._windows) * self.record.lattice.reach
+        farthest = max(window.high for window in self._windows) * self.record.value_grid.reach
         if isinstance(self.law, DiscreteLaplace):
             near = float(np.clip(self.released, -farthest, farthest))
             return near, -abs(self.released - near) / self.law.scale
@@ -102,7 +102,7 @@ class NoisySum:
             total = np.logaddexp(total, self._log_share(theta, window, total - LOST))
         return np.asarray(total + self._reached[1])
 
-    def _log_share(self, theta: Array, window: Window, floor: Array) -> Array:
+    def _log_share(self, theta: Array, window: SizeWindow, floor: Array) -> Array:
         """The part of the likelihood that the sizes in one window contribute, where it may exceed the floor."""
         y = self._reached[0]
         if not isinstance(self.law, DiscreteLaplace):
@@ -117,7 +117,7 @@ class NoisySum:
             share[between] = self._inverted(theta[between], window, floor[between], farthest)
         return np.asarray(share)
 
-    def _inverted(self, theta: Array, window: Window, floor: Array, farthest: Array) -> Array:
+    def _inverted(self, theta: Array, window: SizeWindow, floor: Array, farthest: Array) -> Array:
         """The share by Fourier inversion; `farthest` is how far from y the sum without its noise can be."""
         y, tilted = self._reached[0], self._tilted(theta, window)
         share = np.full(theta.size, -np.inf)
@@ -142,10 +142,10 @@ class NoisySum:
         share[kept] = np.log(np.maximum(value, SMALLEST)) + log_height
         return share
 
-    def _tilted(self, theta: Array, window: Window) -> TiltedSum:
-        return TiltedSum(self.record.at(theta), theta.size, window, self.law, float(self.record.lattice.reach))
+    def _tilted(self, theta: Array, window: SizeWindow) -> TiltedSum:
+        return TiltedSum(self.record.at(theta), theta.size, window, self.law, float(self.record.value_grid.reach))
 
-    def _trapezoid(self, y: float, theta: Array, window: Window, s: Array, half: Array, counts: Array) -> Array:
+    def _trapezoid(self, y: float, theta: Array, window: SizeWindow, s: Array, half: Array, counts: Array) -> Array:
         """Mean of the tilted integrand over its frequencies, in units of e^{K(s) - sy}."""
         j = np.arange(counts.max() + 1.0)
         t = np.pi * j / half[:, np.newaxis]
@@ -160,7 +160,7 @@ class NoisySum:
         waves = (integrand * np.exp(-1j * t * y)).real * np.where(j > 0, 2.0, 1.0)
         return np.asarray(np.sum(np.where(j <= counts[:, np.newaxis], waves, 0.0), axis=1) / (2.0 * half))
 
-    def _size_sums(self, window: Window, log_tilt: Array, log_z: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
+    def _size_sums(self, window: SizeWindow, log_tilt: Array, log_z: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
         """Σ_N w_N z^N, tilted and normalised, at φ(t) and with the sign that φ(t + π)^N e^{-iπy} gives to each N."""
         log_total = window.log_sum(log_tilt)
         matter = log_z.real * window.low > -LOST
@@ -168,7 +168,7 @@ class NoisySum:
         blocks = window.blocks(turn)
         direct = sum((block.power_sum(log_tilt, log_total, log_z) for block in blocks), np.zeros_like(log_z))
         sign = 1.0 - 2.0 * (self._reached[0] % 2.0)
-        if self.record.lattice.reach % 2 == 0:
+        if self.record.value_grid.reach % 2 == 0:
             return direct, sign * direct
         if window.low == window.high:
             return direct, sign * (1.0 - 2.0 * (window.low % 2.0)) * direct

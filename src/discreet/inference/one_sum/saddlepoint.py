@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.inference.one_sum.noise_transforms import DiscreteNoise, largest_tilt, log_noise_moment, noise_slopes
 from discreet.inference.one_sum.record_transforms import Transform
-from discreet.inference.one_sum.size_nodes import Window
+from discreet.inference.one_sum.size_nodes import SizeWindow
 from discreet.noise import DiscreteLaplace
 
 __all__ = ["LOST", "TiltedSum"]
@@ -32,7 +32,7 @@ class TiltedSum:
 
     transform: Transform
     parameters: int
-    window: Window
+    window: SizeWindow
     law: DiscreteNoise
     reach: float
 
