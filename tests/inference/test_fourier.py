@@ -16,10 +16,9 @@ from discreet.inference.one_sum.clamped_records import (
     characteristic,
 )
 from discreet.inference.one_sum.fourier import NoisySum
-from discreet.inference.one_sum.noise_transforms import DiscreteNoise, log_noise_moment, tilted_noise
 from discreet.inference.one_sum.power_sums import fold, power_sums
 from discreet.inference.one_sum.record_transforms import CellTransform
-from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.noise import DiscreteGaussian, DiscreteLaplace, DiscreteNoise
 from discreet.schema.row_counts import KnownSize, NormalSizes, ShareSizes, UniformSizes
 
 LAWS = [
@@ -218,9 +217,9 @@ def test_noise_transforms_equal_their_series(law: DiscreteNoise) -> None:
     k, t = np.arange(-400.0, 401.0), np.array([0.0, 0.4, 2.0, np.pi])
     for s in (0.0, 0.3, -0.5):
         weights = np.exp(law.log_density(k) + s * k)
-        assert float(log_noise_moment(law, np.array([s]))[0]) == pytest.approx(np.log(weights.sum()), abs=1e-12)
+        assert float(law.log_moment(np.array([s]))[0]) == pytest.approx(np.log(weights.sum()), abs=1e-12)
         expected = np.exp(1j * np.outer(t, k)) @ weights / weights.sum()
-        np.testing.assert_allclose(tilted_noise(law, np.full(1, s), t), expected, atol=1e-12)
+        np.testing.assert_allclose(law.tilted(np.full(1, s), t), expected, atol=1e-12)
 
 
 def test_wrong_arguments_are_refused() -> None:

@@ -20,8 +20,7 @@ from discreet.inference.one_sum.clamped_records import (
     ValueGrid,
 )
 from discreet.inference.one_sum.fourier import NoisySum
-from discreet.inference.one_sum.noise_transforms import DiscreteNoise
-from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.noise import DiscreteGaussian, DiscreteLaplace, DiscreteNoise
 from discreet.numerics.link import Link
 from discreet.posterior.curve import CurvePosterior, curve_posterior
 from discreet.schema.row_counts import KnownSize, UniformSizes

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.posterior.export import DEFAULT_DRAWS, Axes, to_datatree
-from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, describe, tails
+from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, describe, labels, tails
 
 __all__ = ["Posterior"]
 
@@ -59,9 +59,9 @@ class Posterior(ABC):
         raise QueryError(f"{type(self).__name__}.log_evidence {self._no_evidence}")
 
     def summary(self) -> Summary:
-        """Mean, deviation and 90% interval of every parameter."""
+        """Mean, deviation and 90% interval of every parameter, and how chains mixed; of released draws their mean."""
         columns = {column: self._by_name(answer).values() for column, answer in self._columns().items()}
-        names = [label for name in self._axes() for label in self.labels(name)]
+        names = [label for name, axes in self._axes().items() for label in labels(name, axes)]
         return describe(
             names, {column: np.concatenate([np.ravel(a) for a in found]) for column, found in columns.items()}
         )
@@ -74,14 +74,6 @@ class Posterior(ABC):
     ) -> Any:
         """Draws as an xarray DataTree with the ArviZ groups; `attributes` must be public."""
         return self._tree(draws, rng, attributes)
-
-    def labels(self, name: str) -> list[str]:
-        """The names of a parameter's coordinates, in order."""
-        levels = list(self._axes()[name].values())
-        if not levels:
-            return [name]
-        places = np.ndindex(*(len(texts) for texts in levels))
-        return [f"{name}[{', '.join(texts[i] for texts, i in zip(levels, place, strict=True))}]" for place in places]
 
     def __str__(self) -> str:
         return as_text(self._title(), self.summary())

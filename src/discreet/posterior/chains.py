@@ -12,7 +12,7 @@ from discreet.inference.diagnostics import bulk_ess, split_rhat
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import Axes, to_datatree
 from discreet.posterior.record_laws import RecordLaw
-from discreet.posterior.summary import as_text
+from discreet.posterior.summary import as_text, labels
 
 __all__ = ["ChainsPosterior"]
 
@@ -118,6 +118,10 @@ class ChainsPosterior(Posterior):
         if rhat > LARGEST_RHAT or ess < SMALLEST_ESS:
             text += f"\nthe chains should be run longer: R-hat up to {rhat:.3f}, effective sample size from {ess:.0f}"
         return text
+
+    def labels(self, name: str) -> list[str]:
+        """The names of a parameter's coordinates, in order."""
+        return labels(name, self.axes.get(name, {}))
 
     def _title(self) -> str:
         return self.title

@@ -11,7 +11,7 @@ wanted total, so windows are grown until both ends are negligible under the tilt
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,6 +77,11 @@ class Polya:
 
     alpha: Array
 
+    @property
+    def concentration(self) -> float:
+        """A = Σ alpha."""
+        return float(self.alpha.sum())
+
     def log_weight(self, k: Array) -> Array:
         """Log of Γ(k + alpha) / (k! Γ(alpha)), one row per cell."""
         return log_polya(k, self.alpha[:, None])
@@ -87,6 +92,7 @@ class Multinomial:
     """Given cell probabilities."""
 
     log_theta: Array
+    concentration: ClassVar[None] = None
 
     def log_weight(self, k: Array) -> Array:
         """Log of θ^k / k!, one row per cell."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.inference.counts.compositions import OMITTED, Compositions, Total, log_arrangements
 from discreet.inference.counts.convolution import Law
-from discreet.inference.counts.noisy_counts import CountPrior, CountWindow, KnownCells, NoisyCells, Polya
+from discreet.inference.counts.noisy_counts import CountPrior, CountWindow, KnownCells, NoisyCells
 from discreet.inference.counts.tilted_ranges import TiltedRanges
 
 __all__ = ["SharedTotals"]
@@ -119,11 +119,10 @@ def _class_weights(cells: Sequence[NoisyCells], ranges: Sequence[TiltedRanges]) 
     sums = np.arange(first, last + 1)
     log_weights = np.zeros(sums.size)
     for cell, (totals, weights) in zip(cells, parts, strict=True):
-        concentration = float(cell.prior.alpha.sum()) if isinstance(cell.prior, Polya) else None
         served = np.full(sums.size, -np.inf)
         inside = (totals >= first) & (totals <= last)
         served[totals[inside] - first] = weights[inside]
-        log_weights += served + log_arrangements(sums, concentration)
+        log_weights += served + log_arrangements(sums, cell.prior.concentration)
     return first, log_weights
 
 

@@ -36,7 +36,6 @@ from discreet.inference.gaussian.coordinates import (
 from discreet.inference.gaussian.first_guess import first_guess
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
 from discreet.inference.gaussian.released_sums import Term
-from discreet.noise import DiscreteGaussian
 from discreet.queries.centred_columns import Axis
 from discreet.schema.row_counts import Sizes
 
@@ -134,7 +133,7 @@ class CentralLimit:
         noisy = NoisySums(
             released=np.array([term.released for term in terms]) / units,
             variance=np.array([max(term.law.variance, LEAST_VARIANCE) for term in terms]) / units**2,
-            laplace=np.array([not isinstance(term.law, DiscreteGaussian) for term in terms]),
+            laplace=np.array([not term.law.gaussian for term in terms]),
         )
         guess = first_guess(system, axes, terms, likely_size(terms, sizes))
         *_, probabilities = flatten(system, guess)

@@ -1,6 +1,6 @@
 """Chains for a hidden Markov model of event logs, given only noisy counts of its cells.
 
-    n[c, d, :] ~ Multinomial(N[c], θ[z[c], d]);  y = n + noise;  z, θ and A as in `hidden_markov`
+    n[c, d, :] ~ Multinomial(N[c], θ[z[c], d]);  y = n + noise;  z, θ and A as in `hidden_chains`
     given the whole number of events, all ways to split it over the cells are alike; the whole has a declared prior
 
 True counts and totals are part of the state of a chain, so the posterior is that of the release itself: profiles are
@@ -25,7 +25,7 @@ from discreet.inference.hidden_markov.hidden_chains import (
     prior_of,
     stack_draws,
 )
-from discreet.noise import DiscreteGaussian, NoiseLaw
+from discreet.noise import NoiseLaw
 from discreet.queries.families.base import HiddenMarkov
 from discreet.schema.row_counts import Sizes
 
@@ -84,10 +84,10 @@ def noise_aware_chains(
     kept = np.flatnonzero(np.ones(cells, dtype=bool) if observed is None else np.ravel(observed))
     if kept.size == 0:
         raise QueryError("noise_aware_chains.observed must have at least one cell")
-    noise = [laws[name] for name, _ in family.fields]
+    by_field = [laws[name] for name, _ in family.fields]
 
     def run(seed: Integers) -> tuple[list["Hidden"], Integers]:
-        return _run(family, flat, kept, noise, sizes, np.random.default_rng(seed), draws, warm_up, progress)
+        return _run(family, flat, kept, by_field, sizes, np.random.default_rng(seed), draws, warm_up, progress)
 
     with ThreadPoolExecutor(THREADS) as pool:
         results = list(pool.map(run, rng.integers(2**63, size=(chains, 4))))
@@ -98,7 +98,7 @@ def _run(
     family: HiddenMarkov,
     flat: Floats,
     kept: Integers,
-    noise: list[NoiseLaw],
+    laws: list[NoiseLaw],
     sizes: Sizes,
     rng: np.random.Generator,
     draws: int,
@@ -108,9 +108,9 @@ def _run(
     """One chain, and the events of every cell (draws, regions, times)."""
     from discreet.inference.hidden_markov.kernels.hidden_couplings import advance
 
-    prior, released = prior_of(family), released_counts(flat, noise)
+    prior, released = prior_of(family), released_counts(flat, laws)
     ignored = np.setdiff1d(np.arange(len(flat)), kept)
-    hidden, state, plan = _best_start(family, flat, kept, noise, sizes, rng, warm_up // 2)
+    hidden, state, plan = _best_start(family, flat, kept, laws, sizes, rng, warm_up // 2)
     for _ in range(warm_up - warm_up // 2):
         advance(hidden, state, prior, released, plan, rng)
     if progress is not None:
@@ -130,7 +130,7 @@ def _best_start(
     family: HiddenMarkov,
     flat: Floats,
     kept: Integers,
-    noise: list[NoiseLaw],
+    laws: list[NoiseLaw],
     sizes: Sizes,
     rng: np.random.Generator,
     sweeps: int,
@@ -138,27 +138,27 @@ def _best_start(
     """Several starts share the sweeps; the one whose later half is most likely goes on."""
     from discreet.inference.hidden_markov.kernels.hidden_couplings import advance
 
-    prior, released = prior_of(family), released_counts(flat, noise)
+    prior, released = prior_of(family), released_counts(flat, laws)
     trials = TRIALS if family.states > 1 and sweeps >= TRIALS else 1
     found = []
     for _ in range(trials):
-        hidden, state, plan = start_chain(family, flat, kept, noise, sizes, rng)
+        hidden, state, plan = start_chain(family, flat, kept, laws, sizes, rng)
         score = 0.0
         for sweep in range(sweeps // trials):
             advance(hidden, state, prior, released, plan, rng)
-            score += _log_joint(family, flat, kept, noise, hidden, state) if 2 * sweep >= sweeps // trials else 0.0
+            score += _log_joint(family, flat, kept, laws, hidden, state) if 2 * sweep >= sweeps // trials else 0.0
         found.append((score, (hidden, state, plan)))
     return max(found, key=lambda start: start[0])[1]
 
 
 def start_chain(
-    family: HiddenMarkov, flat: Floats, kept: Integers, noise: list[NoiseLaw], sizes: Sizes, rng: np.random.Generator
+    family: HiddenMarkov, flat: Floats, kept: Integers, laws: list[NoiseLaw], sizes: Sizes, rng: np.random.Generator
 ) -> "tuple[Hidden, EventCounts, EventPlan]":
     """States and profiles of a plug-in chain on counts without most of their noise, and counts that fit them."""
     from discreet.inference.hidden_markov.kernels.hidden_counts import EventCounts
 
     levels = np.array([levels for _, levels in family.fields])
-    variances = np.array([law.variance for law in noise])
+    variances = np.array([law.variance for law in laws])
     by_level = np.repeat(variances, levels)
     weights = 1.0 / (levels * variances)
     sums = np.add.reduceat(flat[kept], prior_of(family).first_level[:-1], axis=1)
@@ -179,15 +179,15 @@ def start_chain(
 
 
 def _log_joint(
-    family: HiddenMarkov, flat: Floats, kept: Integers, noise: list[NoiseLaw], hidden: "Hidden", state: "EventCounts"
+    family: HiddenMarkov, flat: Floats, kept: Integers, laws: list[NoiseLaw], hidden: "Hidden", state: "EventCounts"
 ) -> float:
     """Log-density of release, counts and states; a start that merged two states is far behind others."""
     from scipy.special import gammaln
 
     exact = state.levels.reshape(flat.shape).astype(float)
     parts = np.split(flat[kept] - exact[kept], prior_of(family).first_level[1:-1], axis=1)
-    ways = len(noise) * np.sum(gammaln(state.totals[kept] + 1.0)) - np.sum(gammaln(exact + 1.0))
-    density = sum(float(np.sum(law.log_density(part))) for law, part in zip(noise, parts, strict=True))
+    ways = len(laws) * np.sum(gammaln(state.totals[kept] + 1.0)) - np.sum(gammaln(exact + 1.0))
+    density = sum(float(np.sum(law.log_density(part))) for law, part in zip(laws, parts, strict=True))
     return float(density + ways + log_evidence(family, exact, hidden.states))
 
 
@@ -258,9 +258,9 @@ def _split(events: int, cells: int, rng: np.random.Generator) -> Integers:
     return np.asarray(np.diff(bars, prepend=-1, append=events + cells - 1) - 1)
 
 
-def released_counts(flat: Floats, noise: list[NoiseLaw]) -> "Released":
+def released_counts(flat: Floats, laws: list[NoiseLaw]) -> "Released":
     """Released counts end to end, and the noise of each field."""
     from discreet.inference.network.kernels.network_layout import Released
 
-    scales = [law.sigma if isinstance(law, DiscreteGaussian) else law.scale for law in noise]
-    return Released(flat.ravel(), np.array([isinstance(law, DiscreteGaussian) for law in noise]), np.array(scales))
+    widths = np.array([law.width for law in laws])
+    return Released(flat.ravel(), np.array([law.gaussian for law in laws]), widths)

@@ -27,10 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.one_sum.clamped_records import ClampedRecord
-from discreet.inference.one_sum.noise_transforms import DiscreteNoise, last_frequency, tilted_noise
 from discreet.inference.one_sum.saddlepoint import LOST, TiltedSum
 from discreet.inference.one_sum.size_nodes import SizeWeights, SizeWindow
-from discreet.noise import DiscreteLaplace
+from discreet.noise import DiscreteNoise
 from discreet.schema.row_counts import Sizes
 
 __all__ = ["NoisySum"]
@@ -90,11 +89,11 @@ class NoisySum:
     def _reached(self) -> tuple[float, float]:
         """A value that the sum can nearly reach, and the log-density that Laplace noise loses on the way to y."""
         farthest = max(window.high for window in self._windows) * self.record.value_grid.reach
-        if isinstance(self.law, DiscreteLaplace):
-            near = float(np.clip(self.released, -farthest, farthest))
-            return near, -abs(self.released - near) / self.law.scale
-        farthest += np.round(self.law.reach(1e6))  # beyond, log-densities lose their digits
-        return float(np.clip(self.released, -farthest, farthest)), 0.0
+        if self.law.gaussian:
+            farthest += np.round(self.law.reach(1e6))  # beyond, log-densities lose their digits
+            return float(np.clip(self.released, -farthest, farthest)), 0.0
+        near = float(np.clip(self.released, -farthest, farthest))
+        return near, -abs(self.released - near) / self.law.width
 
     def _log_likelihood(self, theta: Array) -> Array:
         total = np.full(theta.size, -np.inf)
@@ -105,12 +104,12 @@ class NoisySum:
     def _log_share(self, theta: Array, window: SizeWindow, floor: Array) -> Array:
         """The part of the likelihood that the sizes in one window contribute, where it may exceed the floor."""
         y = self._reached[0]
-        if not isinstance(self.law, DiscreteLaplace):
+        if self.law.gaussian:
             return self._inverted(theta, window, floor, np.full(theta.size, np.inf))
         tilted = self._tilted(theta, window)
         low, high = tilted.ends()
-        side = np.where(y >= high, 1.0, -1.0) / self.law.scale
-        share = np.log(np.tanh(0.5 / self.law.scale)) + tilted.log_sum(side[:, np.newaxis])[:, 0] - side * y
+        side = np.where(y >= high, 1.0, -1.0) / self.law.width
+        share = np.log(np.tanh(0.5 / self.law.width)) + tilted.log_sum(side[:, np.newaxis])[:, 0] - side * y
         between = np.flatnonzero((y > low) & (y < high))
         if between.size:
             farthest = np.maximum(high - y, y - low)[between]
@@ -154,9 +153,9 @@ class NoisySum:
         log_z = transform.log_tilted(s, t)
         direct, turned = self._size_sums(window, log_tilt, log_z)
         column = s[:, np.newaxis]
-        integrand = direct * tilted_noise(self.law, column, t)
-        if np.abs(tilted_noise(self.law, s, np.full(1, np.pi))).max() > FORGOTTEN_SHARE:
-            integrand += turned * tilted_noise(self.law, column, t + np.pi)
+        integrand = direct * self.law.tilted(column, t)
+        if np.abs(self.law.tilted(s, np.full(1, np.pi))).max() > FORGOTTEN_SHARE:
+            integrand += turned * self.law.tilted(column, t + np.pi)
         waves = (integrand * np.exp(-1j * t * y)).real * np.where(j > 0, 2.0, 1.0)
         return np.asarray(np.sum(np.where(j <= counts[:, np.newaxis], waves, 0.0), axis=1) / (2.0 * half))
 
@@ -178,9 +177,9 @@ class NoisySum:
 
     def _copies(self, tilted: TiltedSum, y: float, s: Array, half: Array, log_height: Array) -> Array:
         """The copies of the tails of Laplace noise that the trapezoid rule adds, in units of e^{K(s) - sy}."""
-        if not isinstance(self.law, DiscreteLaplace):
+        if self.law.gaussian:
             return np.zeros_like(s)
-        steepest, total = 1.0 / self.law.scale, np.zeros_like(s)
+        steepest, total = 1.0 / self.law.width, np.zeros_like(s)
         for side in (-1.0, 1.0):
             log_tail = tilted.log_sum(np.full((s.size, 1), side * steepest))[:, 0] - side * steepest * y
             fall = (steepest - side * s) * 2.0 * half
@@ -199,11 +198,11 @@ def _frequencies(tilted: TiltedSum, s: Array, sd: Array, half: Array, room: Arra
     log_tilt = tilted.transform.log_moment(column)
     log_z = tilted.transform.log_tilted(s, t).real
     size = tilted.window.log_sum(np.concatenate([log_tilt, log_tilt + log_z], axis=1))
-    size = size[:, 1:] - size[:, :1] + np.log(np.abs(tilted_noise(tilted.law, column, t)) + SMALLEST)
+    size = size[:, 1:] - size[:, :1] + np.log(np.abs(tilted.law.tilted(column, t)) + SMALLEST)
     size += room[:, np.newaxis]
     matter = np.append(np.ones((s.size, 1), dtype=bool), size > 0, axis=1)
     after = matter.shape[1] - 1 - np.argmax(matter[:, ::-1], axis=1)  # the first of t after the last that matters
-    beyond = last_frequency(tilted.law, t[:, -1], size[:, -PERIOD:].max(axis=1))
+    beyond = tilted.law.last_frequency(t[:, -1], size[:, -PERIOD:].max(axis=1))
     highest = np.where(after < t.shape[1], t[np.arange(s.size), np.minimum(after, t.shape[1] - 1)], beyond)
     most = FEWER_FREQUENCIES if tilted.window.low >= FEW_RECORDS else MOST_FREQUENCIES
     return np.minimum(np.minimum(full, np.ceil(highest * half / np.pi)), most)

@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.one_sum.power_sums import layout, power_sums
-from discreet.noise import DiscreteGaussian, DiscreteLaplace
-from discreet.schema.row_counts import KnownSize, NormalSizes, Sizes
+from discreet.noise import DiscreteNoise
+from discreet.schema.row_counts import NormalSizes, Sizes
 
-__all__ = ["Block", "DiscreteNoise", "SizeWeights", "SizeWindow"]
+__all__ = ["Block", "SizeWeights", "SizeWindow"]
 
 Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
-DiscreteNoise = DiscreteGaussian | DiscreteLaplace
 
 NEGLIGIBLE = 45.0  # nats below the peak at which the window of sizes ends
 DIRECT = 2048  # windows up to this length are summed size by size
@@ -82,7 +81,7 @@ class SizeWeights:
     def _window(self, needed: float) -> "tuple[SizeWindow, float]":
         """The whole window, and the likeliest size in it."""
         low, high = float(self.prior.lowest), float(self.prior.highest)
-        if isinstance(self.prior, KnownSize):
+        if low == high:
             return SizeWindow(self, low, high), low
         peak = self._peak(low, high)
         top = float(self(np.array([peak]))[0])
