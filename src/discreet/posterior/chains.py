@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from discreet.errors import QueryError
 from discreet.inference.diagnostics import bulk_ess, split_rhat
 from discreet.posterior.base import Posterior
-from discreet.posterior.export import Axes, to_datatree
+from discreet.posterior.export import Axes, chains_to_datatree
 from discreet.posterior.record_laws import RecordLaw
 from discreet.posterior.summary import as_text, labels
 
@@ -99,17 +99,9 @@ class ChainsPosterior(Posterior):
 
         `attributes` must be public.
         """
-        if draws is not None:
-            return to_datatree(self.sample(draws, rng), self.axes, attributes)
-        import xarray
-
-        count = len(next(iter(self.chains.values())))
-        trees = [
-            to_datatree({name: values[chain] for name, values in self.chains.items()}, self.axes, attributes)
-            for chain in range(count)
-        ]
-        joined = xarray.concat([tree["posterior"].to_dataset() for tree in trees], dim="chain")
-        return xarray.DataTree.from_dict({"posterior": joined.assign_coords(chain=np.arange(count))})
+        if draws is None:
+            return chains_to_datatree(self.chains, self.axes, attributes)
+        return self._tree(draws, rng, attributes)
 
     def __str__(self) -> str:
         summary = self.summary()

@@ -8,8 +8,7 @@ not pulled towards the noise and states are not surer than the noise allows. The
 and `kernels.hidden_couplings`; a chain begins where a plug-in one ends that trusts each field by its noise.
 """
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from discreet.inference.hidden_markov.hidden_chains import (
     prior_of,
     stack_draws,
 )
+from discreet.inference.parallel_chains import REPORTED, Progress, run_chains
 from discreet.noise import NoiseLaw
 from discreet.queries.families.base import HiddenMarkov
 from discreet.schema.row_counts import Sizes
@@ -39,8 +39,6 @@ __all__ = ["noise_aware_chains", "released_counts", "start_chain"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-THREADS = 2
-REPORTED = 50  # states between two reports of progress
 PLUG_IN = 100  # sweeps of the plug-in chain at the start
 TRIALS = 4  # starts that share half of the warm-up; the most likely goes on
 LARGEST_BLOCK = 256  # events that are born or die at once
@@ -59,7 +57,7 @@ def noise_aware_chains(
     warm_up: int = 200,
     chains: int = 4,
     observed: NDArray[np.bool_] | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> HiddenDraws:
     """Draws of states, transitions, profiles and the events of every cell given the release.
 
@@ -86,11 +84,10 @@ def noise_aware_chains(
         raise QueryError("noise_aware_chains.observed must have at least one cell")
     by_field = [laws[name] for name, _ in family.fields]
 
-    def run(seed: Integers) -> tuple[list["Hidden"], Integers]:
-        return _run(family, flat, kept, by_field, sizes, np.random.default_rng(seed), draws, warm_up, progress)
+    def run(own: np.random.Generator) -> tuple[list["Hidden"], Integers]:
+        return _run(family, flat, kept, by_field, sizes, own, draws, warm_up, progress)
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        results = list(pool.map(run, rng.integers(2**63, size=(chains, 4))))
+    results = run_chains(run, chains, rng)
     return stack_draws(family, [kept for kept, _ in results], np.stack([totals for _, totals in results]))
 
 
@@ -103,7 +100,7 @@ def _run(
     rng: np.random.Generator,
     draws: int,
     warm_up: int,
-    progress: Callable[[int], None] | None,
+    progress: Progress | None,
 ) -> tuple[list["Hidden"], Integers]:
     """One chain, and the events of every cell (draws, regions, times)."""
     from discreet.inference.hidden_markov.kernels.hidden_couplings import advance
