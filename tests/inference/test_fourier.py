@@ -12,8 +12,8 @@ from discreet.inference.one_sum.clamped_records import (
     ClampedExponential,
     ClampedNormal,
     ClampedPoisson,
+    ClampedRecord,
     ValueGrid,
-    characteristic,
 )
 from discreet.inference.one_sum.fourier import NoisySum
 from discreet.inference.one_sum.power_sums import fold, power_sums
@@ -40,6 +40,11 @@ def log_brute_force(cells: np.ndarray, y: float, law: DiscreteNoise, log_sizes: 
                 terms.append(log_sizes[size] + logsumexp(np.log(sums) + law.log_density(y - places)))
         sums = np.convolve(sums, cells)
     return float(logsumexp(terms))
+
+
+def characteristic(record: ClampedRecord, t: np.ndarray, theta: float) -> np.ndarray:
+    """E e^{itv} for frequencies t in units of v."""
+    return np.exp(record.at(np.array([theta])).log_tilted(np.zeros(1), t[np.newaxis]))
 
 
 def poisson_cells(upper: int, rate: float) -> np.ndarray:

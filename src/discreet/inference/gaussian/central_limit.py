@@ -126,7 +126,6 @@ class CentralLimit:
     @classmethod
     def of(cls, system: GaussianSystem, axes: Sequence[Axis], terms: Sequence[Term], sizes: Sizes) -> "CentralLimit":
         """Pack a system and what was released of it."""
-        from discreet.inference.gaussian.kernels.coordinate_maps import Records
         from discreet.inference.gaussian.kernels.density import NoisySums
 
         units, coordinates = term_units(axes, terms), coordinates_of(system, terms, sizes)
@@ -137,12 +136,11 @@ class CentralLimit:
         )
         guess = first_guess(system, axes, terms, likely_size(terms, sizes))
         *_, probabilities = flatten(system, guess)
-        points = quasi_random(system, probabilities, POINTS)
         return cls(
             layout_of(system, axes, terms),
             coordinates,
             noisy,
-            Records(points.errors, points.codes, points.proposal),
+            quasi_random(system, probabilities, POINTS),
             encode(system, coordinates, guess),
             small_steps(system, coordinates, axes),
             *prior_moments(system, coordinates, sizes),

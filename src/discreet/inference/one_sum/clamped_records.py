@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.one_sum.record_transforms import (
@@ -25,7 +25,7 @@ from discreet.inference.one_sum.record_transforms import (
     Transform,
 )
 
-__all__ = ["ClampedExponential", "ClampedNormal", "ClampedPoisson", "ClampedRecord", "ValueGrid", "characteristic"]
+__all__ = ["ClampedExponential", "ClampedNormal", "ClampedPoisson", "ClampedRecord", "ValueGrid"]
 
 Array = NDArray[np.float64]
 
@@ -168,13 +168,6 @@ class ClampedNormal:
     def draw(self, theta: Array, rng: np.random.Generator) -> Array:
         """One value for every mean."""
         return np.asarray(theta + self.sd * rng.standard_normal(theta.shape))
-
-
-def characteristic(law: ClampedRecord, t: ArrayLike, theta: ArrayLike) -> NDArray[np.complex128]:
-    """E e^{itv} for frequencies t in units of v: one row for each parameter, one column for each frequency."""
-    parameters = np.atleast_1d(np.asarray(theta, dtype=float))
-    frequencies = np.broadcast_to(np.asarray(t, dtype=float), (parameters.size, np.size(t)))
-    return np.asarray(np.exp(law.at(parameters).log_tilted(np.zeros(parameters.size), frequencies)))
 
 
 def _log_normal_cells(edges: Array) -> Array:
