@@ -203,12 +203,10 @@ LARGEST_SCALE = 2.0**50
 def law_from_json(body: Any) -> NoiseLaw:
     """The law that `to_json` wrote; anything else is refused."""
     for kind in (DiscreteGaussian, DiscreteLaplace, Laplace):
-        field = next(iter(kind.__dataclass_fields__))
-        value = body.get(field) if isinstance(body, dict) else None
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            law = kind(float(value))
-            if law.to_json() == body:
-                return law
+        value = body.get("sigma" if kind.gaussian else "scale") if isinstance(body, dict) else None
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and kind(value).to_json() == body:
+            return kind(float(value))
     raise GuaranteeError(f"NoiseLaw must be a discrete-gaussian, discrete-laplace or laplace law, got {body!r}")
 
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.posterior.base import Posterior
-from discreet.posterior.beta import BetaMixture
-from discreet.posterior.curve import CurvePosterior
 from discreet.posterior.export import Axes, to_datatree
 from discreet.posterior.record_laws import RecordLaw
 
@@ -44,7 +42,7 @@ class Draws(Posterior):
     values: Mapping[str, Array]
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     note: str = "draws from a tempered posterior"
-    given: BetaMixture | CurvePosterior | None = None
+    given: Posterior | None = None
     record: RecordLaw | None = None
 
     _no_density = "must not be asked: the tempered density is a function of the private rows"
@@ -85,7 +83,7 @@ class Draws(Posterior):
         """The released draws, all and only them, as an xarray DataTree for ArviZ; `attributes` must be public."""
         return self._tree(self.draws, None, attributes)
 
-    def sd(self) -> float:
+    def sd(self) -> Any:
         """Posterior deviation given the draws, where their law is known."""
         return self._known("sd").sd()
 
@@ -123,7 +121,7 @@ class Draws(Posterior):
     def _first(values: Mapping[str, Array]) -> Array:
         return next(iter(values.values()))
 
-    def _known(self, asked: str) -> BetaMixture | CurvePosterior:
+    def _known(self, asked: str) -> Posterior:
         if self.given is not None:
             return self.given
         raise QueryError(
