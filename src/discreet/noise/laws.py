@@ -204,8 +204,7 @@ def law_from_json(body: Any) -> NoiseLaw:
     """The law that `to_json` wrote; anything else is refused."""
     for kind in (DiscreteGaussian, DiscreteLaplace, Laplace):
         value = body.get("sigma" if kind.gaussian else "scale") if isinstance(body, dict) else None
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if is_number and kind(value).to_json() == body:
+        if isinstance(value, int | float) and not isinstance(value, bool) and kind(value).to_json() == body:
             return kind(float(value))
     raise GuaranteeError(f"NoiseLaw must be a discrete-gaussian, discrete-laplace or laplace law, got {body!r}")
 
