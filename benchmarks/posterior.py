@@ -90,11 +90,11 @@ def compare(
 def record_sweeps(problem: NetworkProblem, rng: np.random.Generator) -> float:
     """Effective samples per second of sweeps that propose every record once."""
     from discreet.inference.network.kernels.network_layout import draw_rows
-    from discreet.inference.network.kernels.network_records import State, fill, replace
+    from discreet.inference.network.kernels.network_records import RecordsState, fill, replace
 
     cells = problem.alpha.size
     records, tables = np.empty(RECORDS, dtype=np.int64), np.zeros(cells, dtype=np.int64)
-    state = State(np.array([RECORDS]), records, tables, problem.crude_theta())
+    state = RecordsState(np.array([RECORDS]), records, tables, problem.crude_theta())
     fill(state, problem.graph, rng)
 
     def sweeps(count: int) -> Any:

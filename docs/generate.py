@@ -21,8 +21,10 @@ COMMANDS += [f"calibrate {name}" for name in commands()]
 
 
 def members(thing: type) -> list[tuple[str, str]]:
-    """Public methods and properties of a class with their docstrings."""
-    public = [(key, value) for key, value in vars(thing).items() if not key.startswith("_")]
+    """Public methods and properties of a class with their docstrings; those that all posteriors share come last."""
+    shared = [kind for kind in thing.__mro__[1:] if issubclass(kind, posterior.Posterior)]
+    found = {key: inspect.getattr_static(thing, key) for kind in (thing, *shared) for key in vars(kind)}
+    public = [(key, value) for key, value in found.items() if not key.startswith("_")]
     useful = [(key, value) for key, value in public if callable(value) or isinstance(value, classmethod | property)]
     return [(key, text) for key, value in useful if (text := inspect.getdoc(value))]
 
@@ -32,7 +34,7 @@ def member_table(thing: type) -> str:
     rows = []
     for key, text in members(thing):
         value = inspect.getattr_static(thing, key)
-        plain = not isinstance(value, property) and key in vars(thing) and callable(getattr(thing, key))
+        plain = not isinstance(value, property) and callable(getattr(thing, key))
         arguments = str(inspect.signature(getattr(thing, key))).split(" -> ")[0] if plain else ""
         shown = arguments.replace("(self, ", "(").replace("(self)", "()").replace("|", "\\|")
         rows.append(f"| `{key}{shown}` | {text.splitlines()[0]} |")

@@ -104,8 +104,8 @@ class Release:
     def noise(self) -> dict[str, Any]:
         """The law of the noise on every released statistic, and what its whole numbers mean: enough to condition on.
 
-        A released number is the sum over rows of products of (x - centre), in steps of `unit`, plus noise of this law in
-        the same steps; a count has no centres and the unit 1. Draws hold no noise that was added.
+        A released number is the sum over rows of products of (x - centre), in steps of `unit`, plus noise of this law
+        in the same steps; a count has no centres and the unit 1. Draws hold no noise that was added.
         """
         query = self.query
         meaning = {statistic.name: statistic.meaning for statistic in query.statistics}

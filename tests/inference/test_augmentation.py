@@ -15,7 +15,7 @@ import pytest
 from discreet.auditing.rank_tests import rank_uniformity
 from discreet.errors import QueryError
 from discreet.inference.gaussian.augmentation import Augmentation, Trace, augment
-from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, Node, from_niw
+from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, from_niw
 from discreet.inference.gaussian.released_sums import Term, term_values
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw
 from discreet.queries.centred_columns import Axis
@@ -46,7 +46,7 @@ def laplace(deviation: float) -> NoiseLaw:
 
 def normal(make: Callable[[float], NoiseLaw], spread: float, sizes: Sizes) -> Case:
     """Between 5% and 30% of the records are clamped."""
-    system = GaussianSystem((Node("x", (), (), [0.2], [[2.0]], 3.0, 2.0),))
+    system = GaussianSystem((NormalNode("x", (), (), [0.2], [[2.0]], 3.0, 2.0),))
     terms = [Term(0, make(spread * REACH), (0,)), Term(0, make(spread * REACH**2), (0, 0))]
     if sizes.lowest < sizes.highest:
         terms.append(Term(0, make(max(spread, 3.0))))
@@ -63,7 +63,7 @@ def two_normals(make: Callable[[float], NoiseLaw], spread: float, sizes: Sizes) 
 def regression(make: Callable[[float], NoiseLaw], spread: float, sizes: Sizes) -> Case:
     """A feature, a factor of three levels, a response on both."""
     feature = from_niw(("x",), [0.0], 2.0, 6.0, [[3.0]])
-    response = Node("y", (0,), (0,), [0.0, 0.5, 0.3, -0.3], np.diag([2.0, 2.0, 3.0, 3.0]), 4.0, 2.0)
+    response = NormalNode("y", (0,), (0,), [0.0, 0.5, 0.3, -0.3], np.diag([2.0, 2.0, 3.0, 3.0]), 4.0, 2.0)
     system = GaussianSystem((*feature, response), (Factor("f", np.array([2.0, 1.0, 1.0])),))
     terms = [Term(0, make(spread * REACH), (j,)) for j in (0, 1)]
     terms += [Term(0, make(spread * REACH**2), pair) for pair in ((0, 0), (0, 1), (1, 1))]
@@ -187,7 +187,7 @@ def test_planted_errors_are_caught(plant, name, runs):
 
 def test_posterior_of_three_records_agrees_with_brute_force():
     """Five cells, three records: all 125 tables are summed over; tolerance is five Monte Carlo errors or so."""
-    system = GaussianSystem((Node("x", (), (), [0.0], [[1.0]], 3.0, 2.0),))
+    system = GaussianSystem((NormalNode("x", (), (), [0.0], [[1.0]], 3.0, 2.0),))
     coarse = Axis(-2.0, 2.0, 1.0, -2, 0, 4)
     terms = (Term(7.0, DiscreteLaplace(3.0), (0,)), Term(25.0, DiscreteGaussian(9.0), (0, 0)))
     out = augment(system, (coarse,), terms, KnownSize(3), np.random.default_rng(5), sweeps=5000, warmup=200)

@@ -11,7 +11,7 @@ from discreet.inference.diagnostics import bulk_ess, split_rhat
 from discreet.inference.gaussian import central_limit as module
 from discreet.inference.gaussian.augmentation import augment
 from discreet.inference.gaussian.central_limit import central_limit
-from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, Node, Parameters, from_niw
+from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, Parameters, from_niw
 from discreet.inference.gaussian.released_sums import Term, term_values
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw
 from discreet.queries.centred_columns import Axis
@@ -51,10 +51,10 @@ def release(
     return [Term(float(y), law, *kind) for y, law, kind in zip(noisy, laws, kinds, strict=True)]
 
 
-NORMAL = GaussianSystem((Node("x", (), (), [0.2], [[4.0]], 3.0, 2.0),))
+NORMAL = GaussianSystem((NormalNode("x", (), (), [0.2], [[4.0]], 3.0, 2.0),))
 NORMAL_KINDS: list[Kind] = [((0,), ()), ((0, 0), ())]
 LINE = GaussianSystem(
-    (*from_niw(["x"], [0.0], 1.0, 3.0, [[1.0]]), Node("y", (0,), (), np.zeros(2), np.eye(2), 2.0, 1.0))
+    (*from_niw(["x"], [0.0], 1.0, 3.0, [[1.0]]), NormalNode("y", (0,), (), np.zeros(2), np.eye(2), 2.0, 1.0))
 )
 LINE_KINDS: list[Kind] = [((0,), ()), ((1,), ()), ((0, 0), ()), ((0, 1), ()), ((1, 1), ())]
 
@@ -70,7 +70,7 @@ def flat(draws: Parameters) -> np.ndarray:
 def test_without_clamping_and_noise_the_posterior_is_the_conjugate_one() -> None:
     """Means within 0.12 and deviations within 10% at more than 1500 effective draws: beyond four standard errors."""
     features = from_niw(["a", "b"], [0.0, 1.0], 1.0, 4.0, np.eye(2))
-    response = Node("y", (0, 1), (0,), np.zeros(5), np.eye(5), 2.0, 1.0)
+    response = NormalNode("y", (0, 1), (0,), np.zeros(5), np.eye(5), 2.0, 1.0)
     system = GaussianSystem((*features, response), (Factor("f", np.ones(3)),))
     axes = tuple(axis(-12.0, 12.0, 24_000) for _ in range(3))
     numbers = [*((j,) for j in range(3)), *((i, j) for i in range(3) for j in range(i, 3))]

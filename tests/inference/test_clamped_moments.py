@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import QueryError
-from discreet.inference.gaussian.clamped_moments import flatten, layout_of, mean_and_covariance, term_units
-from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, Node, from_niw
+from discreet.inference.gaussian.clamped_moments import flatten, layout_of, quasi_random, term_units
+from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, from_niw
+from discreet.inference.gaussian.kernels.clamped import term_covariance, term_means
 from discreet.inference.gaussian.released_sums import Term, term_values
 from discreet.noise import DiscreteLaplace
 from discreet.queries.centred_columns import Axis
@@ -18,9 +19,20 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(1000)
 
 def regression() -> GaussianSystem:
     """Two numeric features, a response that depends on a factor of three levels, and a factor that shifts nothing."""
-    response = Node("y", (0, 1), (0,), np.zeros(5), np.eye(5), 2.0, 1.0)
+    response = NormalNode("y", (0, 1), (0,), np.zeros(5), np.eye(5), 2.0, 1.0)
     features = from_niw(["a", "b"], [0.0, 1.0], 1.0, 4.0, np.eye(2))
     return GaussianSystem((*features, response), (Factor("f", np.ones(3)), Factor("g", np.ones(2))))
+
+
+def mean_and_covariance(system, axes, terms, parameters) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance of what one record adds to the terms, in their own units."""
+    layout, units = layout_of(system, axes, terms), term_units(axes, terms)
+    coefficients, deviations, probabilities = flatten(system, parameters)
+    records = quasi_random(system, probabilities, 4096)
+    weights = (probabilities / records.proposal)[layout.level_starts[:-1] + records.codes].prod(axis=1)
+    mean = term_means(layout, coefficients, deviations, probabilities)
+    covariance = term_covariance(layout, coefficients, deviations, weights, records.errors, records.codes)
+    return mean * units, covariance * np.outer(units, units)
 
 
 AXES = (Axis(-2.0, 2.5, 0.01, -200, 1, 225), Axis(-1.0, 4.0, 0.001, -1000, 3, 625), Axis(-3.0, 3.0, 0.5, -6, 0, 12))
@@ -102,7 +114,7 @@ def test_rounding_is_accounted_for(axis: Axis, sigma: float) -> None:
     """Against exact sums over the cells: 2e-6 of the axis is a hundredth of a standard error at n = 1e7."""
     from scipy.special import ndtr
 
-    system = GaussianSystem((Node("x", (), (), [0.0], [[1.0]], 2.0, 1.0),))
+    system = GaussianSystem((NormalNode("x", (), (), [0.0], [[1.0]], 2.0, 1.0),))
     terms = [Term(0.0, LAW, (0,)), Term(0.0, LAW, (0, 0))]
     parameters = {"coefficients[0]": np.array([0.7]), "variance[0]": np.array(sigma**2)}
     steps = np.arange(axis.of_values(axis.lower), axis.of_values(axis.upper) + 1)
@@ -175,6 +187,6 @@ def test_slopes_are_those_of_the_means() -> None:
 
 def test_too_many_combinations_are_refused() -> None:
     factors = tuple(Factor(f"f{k}", np.ones(4)) for k in range(6))
-    node = Node("y", (), tuple(range(6)), np.zeros(19), np.eye(19), 2.0, 1.0)
+    node = NormalNode("y", (), tuple(range(6)), np.zeros(19), np.eye(19), 2.0, 1.0)
     with pytest.raises(QueryError, match="at most 2000 combinations of levels"):
         layout_of(GaussianSystem((node,), factors), AXES[:1], TERMS[:1])

@@ -1,4 +1,4 @@
-"""The lattice of unseen counts against enumeration, against a slow sum in logarithms, and where it is hard."""
+"""The compositions of unseen counts against enumeration, against a slow sum in logarithms, and where it is hard."""
 
 import itertools
 
@@ -8,17 +8,17 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import chi2
 
 from discreet.errors import QueryError
-from discreet.inference.counts.compositions import Lattice, Total
-from discreet.inference.counts.convolution import Chain
+from discreet.inference.counts.compositions import Compositions, Total
+from discreet.inference.counts.convolution import Convolution
 from discreet.inference.counts.noisy_counts import Multinomial, NoisyCells, Polya
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw
 from discreet.schema.row_counts import KnownSize, UniformSizes
 
 
-def build(y, law: NoiseLaw, alpha, lowest: int, highest: int) -> Lattice:
+def build(y, law: NoiseLaw, alpha, lowest: int, highest: int) -> Compositions:
     y = np.asarray(y, dtype=float)
     alpha = np.array(np.broadcast_to(np.asarray(alpha, dtype=float), y.shape))
-    return Lattice.build(
+    return Compositions.build(
         NoisyCells(y, law, Polya(alpha), highest),
         Total(KnownSize(highest) if lowest == highest else UniformSizes(highest), float(alpha.sum())),
     )
@@ -60,12 +60,12 @@ LAWS = [DiscreteLaplace(2.0), DiscreteLaplace(0.1), DiscreteLaplace(1e4), Discre
 def test_evidence_and_moments_equal_enumeration(law: NoiseLaw, n: int, alpha) -> None:
     """One count far below zero, one above n."""
     y = np.array([-50.0, 3.0, n + 3.0]) + (0.3 if isinstance(law, Laplace) else 0.0)
-    lattice = build(y, law, alpha, n, n)
+    compositions = build(y, law, alpha, n, n)
     evidence, counts, probabilities = enumerate_public(y, law, alpha, n)
     mean = probabilities @ counts
     variance = probabilities @ (counts - mean) ** 2
-    moments = np.array([marginal.moments() for marginal in lattice.marginals()])
-    assert lattice.log_evidence == pytest.approx(evidence, abs=1e-10)
+    moments = np.array([marginal.moments() for marginal in compositions.marginals()])
+    assert compositions.log_evidence == pytest.approx(evidence, abs=1e-10)
     np.testing.assert_allclose(moments[:, 0], mean, atol=1e-10)
     np.testing.assert_allclose(moments[:, 1], variance, atol=1e-9)
 
@@ -75,10 +75,10 @@ def test_evidence_and_moments_equal_enumeration(law: NoiseLaw, n: int, alpha) ->
 def test_counts_far_from_their_total(law: NoiseLaw, shift: float) -> None:
     """Σy is 50 and 1000 noise scales away from n."""
     y = np.array([10.0, 12.0, 8.0]) + shift / 3
-    lattice = build(y, law, 0.5, 30, 30)
+    compositions = build(y, law, 0.5, 30, 30)
     evidence, counts, probabilities = enumerate_public(y, law, 0.5, 30)
-    assert lattice.log_evidence == pytest.approx(evidence, rel=1e-12, abs=1e-9)
-    means = [marginal.moments()[0] for marginal in lattice.marginals()]
+    assert compositions.log_evidence == pytest.approx(evidence, rel=1e-12, abs=1e-9)
+    means = [marginal.moments()[0] for marginal in compositions.marginals()]
     np.testing.assert_allclose(means, probabilities @ counts, atol=1e-8)
 
 
@@ -96,12 +96,13 @@ def lack_of_fit(draws: np.ndarray, counts: np.ndarray, probabilities: np.ndarray
 def test_draws_have_the_exact_joint_law_and_a_wrong_conditional_is_caught() -> None:
     """False alarm 1e-4. The planted error draws each cell from its own law and lets the last one absorb the rest."""
     y, law, alpha, n = [6.0, -1.0, 9.0], DiscreteLaplace(2.0), 0.7, 12
-    lattice = build(y, law, alpha, n, n)
+    compositions = build(y, law, alpha, n, n)
     _, counts, probabilities = enumerate_public(y, law, alpha, n)
     rng = np.random.default_rng(1)
-    assert lack_of_fit(lattice.sample(50_000, rng), counts, probabilities) > 1e-4
+    assert lack_of_fit(compositions.sample(50_000, rng), counts, probabilities) > 1e-4
     first, second = (
-        rng.choice(c.support, p=c.weights / c.weights.sum(), size=50_000) for c in lattice.patchwork.chains[0].cells[:2]
+        rng.choice(c.support, p=c.weights / c.weights.sum(), size=50_000)
+        for c in compositions.ranges.parts[0].cells[:2]
     )
     wrong = np.stack([first, second, n - first - second], axis=1)
     assert lack_of_fit(wrong[wrong[:, 2] >= 0], counts, probabilities) < 1e-12
@@ -122,14 +123,14 @@ def test_draws_have_the_exact_joint_law_and_a_wrong_conditional_is_caught() -> N
     ],
 )
 def test_private_totals_equal_the_slow_sum(y, law: NoiseLaw, alpha: float, highest: int) -> None:
-    lattice = build(y, law, alpha, 0, highest)
+    compositions = build(y, law, alpha, 0, highest)
     log_weights = slow_log_totals(y, law, alpha, highest) - np.log(highest + 1)
     evidence = logsumexp(log_weights)
     found = np.zeros(highest + 1)
-    found[lattice.totals] = lattice.probabilities
-    assert lattice.log_evidence == pytest.approx(evidence, abs=1e-8)
+    found[compositions.totals] = compositions.probabilities
+    assert compositions.log_evidence == pytest.approx(evidence, abs=1e-8)
     np.testing.assert_allclose(found, np.exp(log_weights - evidence), atol=1e-9)
-    draws = lattice.sample(200, np.random.default_rng(0))
+    draws = compositions.sample(200, np.random.default_rng(0))
     assert draws.min() >= 0
     assert draws.sum(axis=1).max() <= highest
 
@@ -138,10 +139,10 @@ def test_large_lattices_agree_with_their_own_marginals() -> None:
     """30 cells, 100,000 records, epsilon = .1: 10,000 draws; each mean within 5 standard errors (2e-5 over 30)."""
     rng = np.random.default_rng(2)
     y = rng.multinomial(100_000, rng.dirichlet(np.ones(30))) + np.round(rng.laplace(0, 20, 30))
-    lattice = build(y, DiscreteLaplace(20.0), 1.0, 100_000, 100_000)
-    draws = lattice.sample(10_000, rng)
+    compositions = build(y, DiscreteLaplace(20.0), 1.0, 100_000, 100_000)
+    draws = compositions.sample(10_000, rng)
     assert np.all(draws.sum(axis=1) == 100_000)
-    moments = np.array([marginal.moments() for marginal in lattice.marginals()])
+    moments = np.array([marginal.moments() for marginal in compositions.marginals()])
     assert np.all(np.abs(draws.mean(axis=0) - moments[:, 0]) < 5 * np.sqrt(moments[:, 1] / 10_000))
     assert moments[:, 0].sum() == pytest.approx(100_000, abs=1e-6)
 
@@ -153,9 +154,9 @@ def test_nothing_raises_on_extreme_releases() -> None:
         for n in (0, 1, 20):
             for y in itertools.product(values, repeat=2):
                 for lowest in (0, n):
-                    lattice = build(y, law, 0.5, lowest, n)
-                    assert np.isfinite(lattice.log_evidence)
-                    draws = lattice.sample(3, rng)
+                    compositions = build(y, law, 0.5, lowest, n)
+                    assert np.isfinite(compositions.log_evidence)
+                    draws = compositions.sample(3, rng)
                     assert draws.min() >= 0
                     assert draws.sum(axis=1).max() <= n
 
@@ -165,12 +166,12 @@ def test_given_probabilities_give_the_multinomial_likelihood() -> None:
     theta, counts = np.array([0.2, 0.5, 0.3]), np.array([3.0, 4.0, 5.0])
     cells = NoisyCells(counts, DiscreteLaplace(0.01), Multinomial(np.log(theta)), 12)
     exact = gammaln(13) - gammaln(counts + 1).sum() + counts @ np.log(theta)
-    assert Lattice.build(cells, Total(KnownSize(12), None)).log_evidence == pytest.approx(exact, abs=1e-10)
+    assert Compositions.build(cells, Total(KnownSize(12), None)).log_evidence == pytest.approx(exact, abs=1e-10)
 
 
 def test_impossible_questions_are_refused() -> None:
     with pytest.raises(QueryError, match="public total"):
         build([1.0, 2.0], DiscreteLaplace(1.0), 1.0, 0, 5).marginals()
-    chain = Chain.build(NoisyCells(np.array([1.0, 2.0]), DiscreteLaplace(1.0), Polya(np.ones(2)), 5), 3.0, 5)
+    chain = Convolution.build(NoisyCells(np.array([1.0, 2.0]), DiscreteLaplace(1.0), Polya(np.ones(2)), 5), 3.0, 5)
     with pytest.raises(QueryError, match="totals"):
         chain.sample(np.array([9]), np.random.default_rng(0))

@@ -12,14 +12,13 @@ from discreet.inference.one_sum.clamped_records import (
     ClampedExponential,
     ClampedNormal,
     ClampedPoisson,
-    Lattice,
-    characteristic,
+    ClampedRecord,
+    ValueGrid,
 )
 from discreet.inference.one_sum.fourier import NoisySum
-from discreet.inference.one_sum.noise_transforms import DiscreteNoise, log_noise_moment, tilted_noise
 from discreet.inference.one_sum.power_sums import fold, power_sums
 from discreet.inference.one_sum.record_transforms import CellTransform
-from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.noise import DiscreteGaussian, DiscreteLaplace, DiscreteNoise
 from discreet.schema.row_counts import KnownSize, NormalSizes, ShareSizes, UniformSizes
 
 LAWS = [
@@ -43,6 +42,11 @@ def log_brute_force(cells: np.ndarray, y: float, law: DiscreteNoise, log_sizes: 
     return float(logsumexp(terms))
 
 
+def characteristic(record: ClampedRecord, t: np.ndarray, theta: float) -> np.ndarray:
+    """E e^{itv} for frequencies t in units of v."""
+    return np.exp(record.at(np.array([theta])).log_tilted(np.zeros(1), t[np.newaxis]))
+
+
 def poisson_cells(upper: int, rate: float) -> np.ndarray:
     return np.append(poisson.pmf(np.arange(upper), rate), poisson.sf(upper - 1, rate))
 
@@ -52,7 +56,7 @@ def poisson_cells(upper: int, rate: float) -> np.ndarray:
 @pytest.mark.parametrize("y", [-7.0, 0.0, 3.0, 31.0])
 def test_clamped_counts_equal_brute_force(law: DiscreteNoise, upper: int, y: float) -> None:
     """Four records, or up to five with a noisy size; y = 31 is out of the sum's reach."""
-    record, rates = ClampedPoisson(Lattice(upper / 2, 0.5, upper)), np.array([0.01, 0.5, 1.3, 4.0, 30.0])
+    record, rates = ClampedPoisson(ValueGrid(upper / 2, 0.5, upper)), np.array([0.01, 0.5, 1.3, 4.0, 30.0])
     public = NoisySum(y, law, record, KnownSize(4)).log_likelihood(rates)
     np.testing.assert_allclose(
         public, [log_brute_force(poisson_cells(upper, rate), y, law, {4: 0.0}) for rate in rates], rtol=1e-9, atol=1e-9
@@ -66,12 +70,12 @@ def test_clamped_counts_equal_brute_force(law: DiscreteNoise, upper: int, y: flo
 
 
 def test_no_records_leave_only_noise() -> None:
-    record, law = ClampedPoisson(Lattice(1.5, 0.5, 3)), DiscreteLaplace(2.0)
+    record, law = ClampedPoisson(ValueGrid(1.5, 0.5, 3)), DiscreteLaplace(2.0)
     np.testing.assert_allclose(NoisySum(5, law, record, KnownSize(0)).log_likelihood([1.0]), law.log_density(5.0))
 
 
 def test_the_likelihood_is_a_probability_of_every_release() -> None:
-    record, law = ClampedPoisson(Lattice(1.5, 0.5, 3)), DiscreteLaplace(0.8)
+    record, law = ClampedPoisson(ValueGrid(1.5, 0.5, 3)), DiscreteLaplace(0.8)
     total = sum(np.exp(NoisySum(y, law, record, KnownSize(3)).log_likelihood(1.2)) for y in range(-35, 36))
     assert float(total) == pytest.approx(1.0, abs=1e-11)
 
@@ -82,7 +86,7 @@ def test_fine_normal_lattices_equal_their_cells(
     law: DiscreteNoise, offset: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bounds one deviation apart from the centre, 1,001 cells, 30 records: the closed form errs by less than 1e-9."""
-    record, means = ClampedNormal(Lattice(0.2, 1e-3, 1000, offset), 0.9), np.array([-1.5, -0.3, 0.2, 0.7, 2.0])
+    record, means = ClampedNormal(ValueGrid(0.2, 1e-3, 1000, offset), 0.9), np.array([-1.5, -0.3, 0.2, 0.7, 2.0])
     closed = NoisySum(4000, law, record, KnownSize(30)).log_likelihood(means)
     monkeypatch.setattr(record_laws, "FINE", np.inf)
     cells = NoisySum(4000, law, record, KnownSize(30)).log_likelihood(means)
@@ -92,7 +96,7 @@ def test_fine_normal_lattices_equal_their_cells(
 @pytest.mark.parametrize("centre", [1.0, 0.3, 2.5, -3.0])
 def test_exponential_closed_form_equals_its_cells(centre: float) -> None:
     """Lattices that start above, below and wholly below 0."""
-    lattice, rates = Lattice(centre, 1e-2, 100, -5e-3), np.array([1e-3, 0.2, 1.0, 4.0, 50.0])
+    lattice, rates = ValueGrid(centre, 1e-2, 100, -5e-3), np.array([1e-3, 0.2, 1.0, 4.0, 50.0])
     survival = np.exp(-rates[:, None] * np.maximum(lattice.edges, 0.0))
     survival = np.concatenate([np.ones((5, 1)), survival, np.zeros((5, 1))], axis=1)
     with np.errstate(divide="ignore"):
@@ -109,7 +113,7 @@ def test_exponential_closed_form_equals_its_cells(centre: float) -> None:
 def test_characteristic_functions_match_simulated_records() -> None:
     """50,000 records: within 5.5 standard errors at each of 12 points (false alarm 1e-6 in all)."""
     rng = np.random.default_rng(0)
-    lattice = Lattice(2.0, 0.05, 40)
+    lattice = ValueGrid(2.0, 0.05, 40)
     laws = [(ClampedPoisson(lattice), 1.7), (ClampedExponential(lattice), 0.6), (ClampedNormal(lattice, 1.5), 1.0)]
     t = np.array([0.005, 0.02, 0.05, 0.3])
     for law, theta in laws:
@@ -121,7 +125,7 @@ def test_characteristic_functions_match_simulated_records() -> None:
 
 def test_cells_that_hold_several_counts() -> None:
     """Counts 0..9 on an axis of step 4 whose cells are -2..1, 2..5 and 6..9."""
-    record, rate = ClampedPoisson(Lattice(4.0, 2.0, 2, -0.5)), 3.0
+    record, rate = ClampedPoisson(ValueGrid(4.0, 2.0, 2, -0.5)), 3.0
     pmf = poisson.pmf(np.arange(6), rate)
     cells = np.array([pmf[:2].sum(), pmf[2:].sum(), 1.0 - pmf.sum()])
     t = np.array([0.1, 0.4])
@@ -133,7 +137,7 @@ def test_cells_that_hold_several_counts() -> None:
 def test_unclamped_sums_equal_the_normal_laplace_density(n: int) -> None:
     """Wide bounds: Laplace noise on a normal sum has a closed density; relative error 1e-9, growing with n."""
     unit, b, theta = 40.0 / 2**20, 2.0 * np.sqrt(n), 0.1
-    record = ClampedNormal(Lattice(0.0, unit, 2**20), 1.0)
+    record = ClampedNormal(ValueGrid(0.0, unit, 2**20), 1.0)
     y = np.round((n * theta + 1.5 * np.sqrt(n)) / unit)
     s, z = np.sqrt(n), y * unit - n * theta
     tails = [erfcx((s / b + sign * z / s) / np.sqrt(2.0)) for sign in (-1.0, 1.0)]
@@ -145,7 +149,7 @@ def test_unclamped_sums_equal_the_normal_laplace_density(n: int) -> None:
 @pytest.mark.parametrize("law", [DiscreteLaplace(40.0), DiscreteGaussian(40.0)])
 def test_releases_far_in_the_tails_keep_their_digits(law: DiscreteNoise) -> None:
     """Twenty records on nine cells; parameters for which the release has probability down to e^-300."""
-    record, means = ClampedNormal(Lattice(0.0, 0.25, 8), 0.5), np.array([-6.0, -2.0, -1.0, 0.0, 2.0])
+    record, means = ClampedNormal(ValueGrid(0.0, 0.25, 8), 0.5), np.array([-6.0, -2.0, -1.0, 0.0, 2.0])
     cells = np.exp(record.at(means).log_cells)  # type: ignore[attr-defined]
     got = NoisySum(150, law, record, KnownSize(20)).log_likelihood(means)
     expected = [log_brute_force(row, 150, law, {20: 0.0}) for row in cells]
@@ -167,8 +171,8 @@ def test_releases_far_in_the_tails_keep_their_digits(law: DiscreteNoise) -> None
 )
 def test_few_records_on_the_bounds_of_a_fine_lattice(sd: float, scale: float, size: int, error: float) -> None:
     """The documented error where frequencies are capped: a third (sd 1) or four fifths (sd 4) on the bounds."""
-    record, law = ClampedNormal(Lattice(0.0, 1e-3, 1000), sd), DiscreteLaplace(scale)
-    cells = np.exp(record_laws._log_normal_cells((record.lattice.edges - 0.3)[None] / sd))[0]
+    record, law = ClampedNormal(ValueGrid(0.0, 1e-3, 1000), sd), DiscreteLaplace(scale)
+    cells = np.exp(record_laws._log_normal_cells((record.value_grid.edges - 0.3)[None] / sd))[0]
     for y in (123, 1000 * (size % 2), 1000 * size - 2000 * (size // 3)):
         got = float(NoisySum(y, law, record, KnownSize(size)).log_likelihood(0.3))
         assert got == pytest.approx(log_brute_force(cells, y, law, {size: 0.0}), abs=error)
@@ -187,11 +191,11 @@ def test_few_records_on_the_bounds_of_a_fine_lattice(sd: float, scale: float, si
 def test_thinned_sizes_equal_the_whole_sum(
     sizes: UniformSizes, released: float, law: DiscreteNoise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record, rates = ClampedPoisson(Lattice(2.5, 0.5, 5)), np.array([1.2, 1.5, 1.8])
+    record, rates = ClampedPoisson(ValueGrid(2.5, 0.5, 5)), np.array([1.2, 1.5, 1.8])
     y = round(max(released, 400.0) * (2 * 1.5 - 5))
     summed = NoisySum(y, DiscreteLaplace(200.0), record, sizes, released, law)
     thinned = summed.log_likelihood(rates)
-    monkeypatch.setattr(size_nodes.Window.blocks, "__defaults__", (10**9,))
+    monkeypatch.setattr(size_nodes.SizeWindow.blocks, "__defaults__", (10**9,))
     whole = NoisySum(y, DiscreteLaplace(200.0), record, sizes, released, law).log_likelihood(rates)
     np.testing.assert_allclose(thinned, whole, rtol=0, atol=1e-9)
 
@@ -218,20 +222,20 @@ def test_noise_transforms_equal_their_series(law: DiscreteNoise) -> None:
     k, t = np.arange(-400.0, 401.0), np.array([0.0, 0.4, 2.0, np.pi])
     for s in (0.0, 0.3, -0.5):
         weights = np.exp(law.log_density(k) + s * k)
-        assert float(log_noise_moment(law, np.array([s]))[0]) == pytest.approx(np.log(weights.sum()), abs=1e-12)
+        assert float(law.log_moment(np.array([s]))[0]) == pytest.approx(np.log(weights.sum()), abs=1e-12)
         expected = np.exp(1j * np.outer(t, k)) @ weights / weights.sum()
-        np.testing.assert_allclose(tilted_noise(law, np.full(1, s), t), expected, atol=1e-12)
+        np.testing.assert_allclose(law.tilted(np.full(1, s), t), expected, atol=1e-12)
 
 
 def test_wrong_arguments_are_refused() -> None:
-    record, law = ClampedPoisson(Lattice(1.5, 0.5, 3)), DiscreteLaplace(1.0)
+    record, law = ClampedPoisson(ValueGrid(1.5, 0.5, 3)), DiscreteLaplace(1.0)
     with pytest.raises(QueryError, match="whole number"):
         NoisySum(0.5, law, record, KnownSize(1))
     with pytest.raises(QueryError, match="size_law"):
         NoisySum(0.0, law, record, UniformSizes(5), 3.0)
     with pytest.raises(QueryError, match="unit"):
-        Lattice(0.0, 0.0, 3)
+        ValueGrid(0.0, 0.0, 3)
     with pytest.raises(QueryError, match="reach"):
-        Lattice(0.0, 1.0, 0)
+        ValueGrid(0.0, 1.0, 0)
     with pytest.raises(QueryError, match="sd"):
-        ClampedNormal(Lattice(0.0, 1.0, 3), -1.0)
+        ClampedNormal(ValueGrid(0.0, 1.0, 3), -1.0)

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import invwishart
 
 from discreet.errors import QueryError
-from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, Node, from_niw
+from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, from_niw
 from discreet.inference.gaussian.released_sums import Term, term_values
 from discreet.noise import DiscreteLaplace
 from discreet.queries.centred_columns import Axis
@@ -17,7 +17,7 @@ KAPPA, NU = 2.0, 12.0
 
 def regression() -> GaussianSystem:
     feature = from_niw(("x",), [0.5], 2.0, 5.0, [[3.0]])
-    response = Node("y", (0,), (1, 0), np.arange(5.0), np.eye(5) * 2.0, 3.0, 2.0)
+    response = NormalNode("y", (0,), (1, 0), np.arange(5.0), np.eye(5) * 2.0, 3.0, 2.0)
     return GaussianSystem((*feature, response), (Factor("f", [2.0, 1.0, 1.0]), Factor("g", [1.0, 3.0])))
 
 
@@ -105,11 +105,11 @@ def test_terms_multiply_clamped_values_and_indicators():
     ("build", "message"),
     [
         (lambda: Factor("f", [1.0]), "Factor.alpha"),
-        (lambda: Node("x", (), (), [0.0], [[1.0]], 0.0, 1.0), "Node.shape"),
-        (lambda: Node("x", (), (), [0.0], [[-1.0]], 1.0, 1.0), "Node.precision"),
-        (lambda: GaussianSystem((Node("x", (0,), (), [0.0, 0.0], np.eye(2), 1.0, 1.0),)), "Node.parents"),
-        (lambda: GaussianSystem((Node("x", (), (0,), [0.0], [[1.0]], 1.0, 1.0),)), "Node.dummies"),
-        (lambda: GaussianSystem((Node("x", (), (), [0.0, 1.0], np.eye(2), 1.0, 1.0),)), "Node.mean"),
+        (lambda: NormalNode("x", (), (), [0.0], [[1.0]], 0.0, 1.0), "NormalNode.shape"),
+        (lambda: NormalNode("x", (), (), [0.0], [[-1.0]], 1.0, 1.0), "NormalNode.precision"),
+        (lambda: GaussianSystem((NormalNode("x", (0,), (), [0.0, 0.0], np.eye(2), 1.0, 1.0),)), "NormalNode.parents"),
+        (lambda: GaussianSystem((NormalNode("x", (), (0,), [0.0], [[1.0]], 1.0, 1.0),)), "NormalNode.dummies"),
+        (lambda: GaussianSystem((NormalNode("x", (), (), [0.0, 1.0], np.eye(2), 1.0, 1.0),)), "NormalNode.mean"),
         (lambda: from_niw("ab", [0.0, 0.0], 1.0, 0.5, np.eye(2)), "from_niw.nu"),
         (lambda: from_niw("ab", [0.0, 0.0], 0.0, 3.0, np.eye(2)), "from_niw.kappa"),
         (lambda: from_niw("ab", [0.0], 1.0, 3.0, np.eye(2)), "from_niw.psi"),

@@ -1,4 +1,4 @@
-"""Hidden Markov models of event logs from exact counts: conditionals, smoothing, joint laws, recovery.
+"""Hidden Markov models of event logs from exact counts: conditionals, joint laws, recovery.
 
 Statistical tests have fixed seeds. A joint-distribution test compares about 20 moments with a limit of 5 standard
 errors from some 12 batches: a right sampler fails at most once in 100 seeds, the planted errors nearly always.
@@ -17,7 +17,6 @@ from discreet.inference.hidden_markov.hidden_chains import (
     cell_log_likelihoods,
     hidden_chains,
     prior_of,
-    smoothed_states,
 )
 from discreet.inference.hidden_markov.kernels.hidden_states import (
     Hidden,
@@ -98,21 +97,13 @@ def path_law(start: np.ndarray, transitions: np.ndarray, logs: np.ndarray) -> di
     return {path: weight / whole for path, weight in law.items()}
 
 
-def test_smoothing_is_enumeration() -> None:
-    start, transitions, logs = random_chain(np.random.default_rng(1), 3, 4)
-    exact = np.zeros((1, 4, 3))
-    for path, probability in path_law(start, transitions, logs).items():
-        for t, k in enumerate(path):
-            exact[0, t, k] += probability
-    np.testing.assert_allclose(smoothed_states(start, transitions, logs), exact, atol=1e-12)
-
-
-def test_smoothing_survives_impossible_transitions_and_many_events() -> None:
-    logs = np.zeros((1, 3, 2))
-    logs[0, 1] = [0.0, -5000.0]
-    logs[0, 2] = [-9000.0, 0.0]
-    found = smoothed_states([1.0, 0.0], [[1.0, 0.0], [0.5, 0.5]], logs)
-    np.testing.assert_allclose(found, [[[1, 0], [1, 0], [1, 0]]])
+def test_drawn_states_survive_impossible_transitions_and_many_events() -> None:
+    logs = np.array([[0.0, 0.0], [0.0, -5000.0], [-9000.0, 0.0]])
+    log_start, log_transitions = np.array([0.0, -1e300]), np.array([[0.0, -1e300], [np.log(0.5), np.log(0.5)]])
+    hidden = Hidden(np.ones((1, 3), dtype=np.int64), log_start, log_transitions, np.zeros((2, 0)))
+    for _ in range(20):
+        draw_states(hidden, logs, np.random.default_rng(1))
+        assert hidden.states.tolist() == [[0, 0, 0]]
 
 
 def test_states_drawn_backwards_have_the_law_of_enumeration() -> None:

@@ -16,7 +16,7 @@ from discreet.errors import QueryError
 from discreet.inference.hidden_markov import hidden_noise
 from discreet.inference.hidden_markov.hidden_chains import hidden_chains, prior_of
 from discreet.inference.hidden_markov.hidden_noise import noise_aware_chains
-from discreet.inference.hidden_markov.kernels.hidden_counts import Counts, Plan
+from discreet.inference.hidden_markov.kernels.hidden_counts import EventCounts, EventPlan
 from discreet.inference.hidden_markov.kernels.hidden_couplings import advance
 from discreet.inference.hidden_markov.kernels.hidden_states import Hidden
 from discreet.inference.network.kernels.network_layout import Released
@@ -119,7 +119,7 @@ HIGHEST = 30
 PLACES = np.arange(4)
 
 
-def draw_all(rng: np.random.Generator) -> tuple[Hidden, Counts]:
+def draw_all(rng: np.random.Generator) -> tuple[Hidden, EventCounts]:
     """States, parameters, totals and counts from the prior."""
     start = rng.dirichlet(np.full(2, SMALL.transition))
     transitions = rng.dirichlet(np.full(2, SMALL.transition), size=2)
@@ -133,10 +133,10 @@ def draw_all(rng: np.random.Generator) -> tuple[Hidden, Counts]:
     totals = hidden_noise._split(whole, 4, rng)
     counts = np.hstack([rng.multinomial(totals, profile[states[0]]) for profile in profiles])
     logs = (np.log(np.maximum(part, 1e-300)) for part in (start, transitions, np.hstack(profiles)))
-    return Hidden(states, *logs), Counts(counts.ravel(), totals, np.array([whole, 0]))
+    return Hidden(states, *logs), EventCounts(counts.ravel(), totals, np.array([whole, 0]))
 
 
-def add_noise(both: tuple[Hidden, Counts], rng: np.random.Generator) -> np.ndarray:
+def add_noise(both: tuple[Hidden, EventCounts], rng: np.random.Generator) -> np.ndarray:
     grid = np.arange(-60, 61)
     counts = both[1].levels.reshape(4, 5).astype(float)
     for law, part in zip(LAWS, (slice(2), slice(2, 5)), strict=True):
@@ -145,7 +145,7 @@ def add_noise(both: tuple[Hidden, Counts], rng: np.random.Generator) -> np.ndarr
     return counts
 
 
-def features(both: tuple[Hidden, Counts], released: np.ndarray) -> np.ndarray:
+def features(both: tuple[Hidden, EventCounts], released: np.ndarray) -> np.ndarray:
     hidden, counts = both
     states, theta, transitions = hidden.states[0], np.exp(hidden.log_profiles), np.exp(hidden.log_transitions)
     stays, levels = states[1:] == states[:-1], counts.levels.reshape(4, 5)
@@ -170,10 +170,12 @@ def joint(draws: int = 1000, **wrong: Any) -> JointTest:
     """The joint test of the sweep, with some of its inputs replaced."""
     rng = np.random.default_rng(0)
     _, _, plan = hidden_noise.start_chain(SMALL, np.full((4, 5), 3.0), PLACES, LAWS, UniformSizes(HIGHEST), rng)
-    plan = plan._replace(**{k: v for k, v in wrong.items() if k in Plan._fields})
+    plan = plan._replace(**{k: v for k, v in wrong.items() if k in EventPlan._fields})
     prior = prior_of(SMALL)._replace(**{k: v for k, v in wrong.items() if k in ("transition", "emission")})
 
-    def sampler(both: tuple[Hidden, Counts], released: np.ndarray, rng: np.random.Generator) -> tuple[Hidden, Counts]:
+    def sampler(
+        both: tuple[Hidden, EventCounts], released: np.ndarray, rng: np.random.Generator
+    ) -> tuple[Hidden, EventCounts]:
         noisy = hidden_noise.released_counts(released, LAWS)
         noisy = noisy._replace(**{k: v for k, v in wrong.items() if k in Released._fields})
         for _ in range(2):

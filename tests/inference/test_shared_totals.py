@@ -6,7 +6,7 @@ from scipy.special import gammaln, logsumexp
 
 from discreet.inference.counts.compositions import Total
 from discreet.inference.counts.noisy_counts import NoisyCells, Polya
-from discreet.inference.counts.shared_totals import Consensus
+from discreet.inference.counts.shared_totals import SharedTotals
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw
 from discreet.schema.row_counts import KnownSize, UniformSizes
 
@@ -49,11 +49,11 @@ def slow(tables, law: NoiseLaw, alpha, betas, lowest: int, highest: int) -> tupl
     return total, np.array(means)
 
 
-def build(tables, law: NoiseLaw, alpha, betas, lowest: int, highest: int) -> Consensus:
+def build(tables, law: NoiseLaw, alpha, betas, lowest: int, highest: int) -> SharedTotals:
     cells = [
         [NoisyCells(row, law, Polya(beta), highest) for row in table] for table, beta in zip(tables, betas, strict=True)
     ]
-    return Consensus.build(
+    return SharedTotals.build(
         cells,
         Polya(alpha),
         Total(KnownSize(highest) if lowest == highest else UniformSizes(highest), float(alpha.sum())),
@@ -62,10 +62,10 @@ def build(tables, law: NoiseLaw, alpha, betas, lowest: int, highest: int) -> Con
 
 def check(tables, law: NoiseLaw, alpha, betas, lowest: int, highest: int) -> None:
     """Evidence to 1e-8, class means within 5.5 standard errors of 4,000 draws (4e-8 each), totals that match."""
-    consensus = build(tables, law, alpha, betas, lowest, highest)
+    shared = build(tables, law, alpha, betas, lowest, highest)
     evidence, means = slow(tables, law, alpha, betas, lowest, highest)
-    assert consensus.log_evidence == pytest.approx(evidence, rel=1e-10, abs=1e-8)
-    totals, counts = consensus.sample(4000, np.random.default_rng(0))
+    assert shared.log_evidence == pytest.approx(evidence, rel=1e-10, abs=1e-8)
+    totals, counts = shared.sample(4000, np.random.default_rng(0))
     for table in counts:
         np.testing.assert_array_equal(table.sum(axis=2), totals)
         assert table.min() >= 0

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
-from discreet.inference.groups.sinh_quadrature import GradedCurve, trace, uniform_weights
+from discreet.inference.groups.sinh_quadrature import SinhCurve, trace, uniform_weights
 
 
-def normal_curve(mean: float, sd: float) -> GradedCurve:
+def normal_curve(mean: float, sd: float) -> SinhCurve:
     return trace(lambda x: norm.logpdf(x, mean, sd), mean - 30.0, mean + 30.0, 2.0)
 
 
@@ -56,6 +56,6 @@ def test_draws_from_a_product_with_a_normal_law(sd: float) -> None:
 def test_averages_of_functions_that_do_not_vanish_at_an_end() -> None:
     """A half-normal law cut at 0: its mean is sqrt(2 / pi)."""
     nodes = np.linspace(0.0, 9.0, 33)
-    curve = GradedCurve(nodes, uniform_weights(nodes), -0.5 * nodes**2)
+    curve = SinhCurve(nodes, uniform_weights(nodes), -0.5 * nodes**2)
     assert curve.average(lambda x: x) == pytest.approx(np.sqrt(2.0 / np.pi), abs=1e-7)
     assert curve.log_mass == pytest.approx(0.5 * np.log(np.pi / 2.0), abs=1e-12)

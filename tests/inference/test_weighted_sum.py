@@ -10,8 +10,8 @@ from discreet.inference.one_sum.clamped_records import (
     ClampedExponential,
     ClampedNormal,
     ClampedPoisson,
-    Lattice,
-    RecordLaw,
+    ClampedRecord,
+    ValueGrid,
 )
 from discreet.inference.one_sum.concave_weight import ConcaveWeight
 from discreet.inference.one_sum.fourier import NoisySum
@@ -24,12 +24,12 @@ def gaussian(y: float, sigma: float):
     return lambda sums: -0.5 * ((sums - y) / sigma) ** 2 - np.log(sigma * np.sqrt(2 * np.pi))
 
 
-def by_convolution(record: RecordLaw, n: int, log_weight, cells: np.ndarray) -> float:
+def by_convolution(record: ClampedRecord, n: int, log_weight, cells: np.ndarray) -> float:
     """Log E g(S) from listed cell probabilities."""
     law = np.ones(1)
     for _ in range(n):
         law = np.convolve(law, cells)
-    farthest = n * record.lattice.reach
+    farthest = n * record.value_grid.reach
     with np.errstate(divide="ignore"):
         return float(logsumexp(np.log(law) + log_weight(np.arange(-farthest, farthest + 1, 2.0))))
 
@@ -44,7 +44,7 @@ def by_convolution(record: RecordLaw, n: int, log_weight, cells: np.ndarray) -> 
     ],
 )
 def test_a_gaussian_weight_is_gaussian_noise(reach: int, n: int, sd: float, y: float, sigma: float) -> None:
-    record = ClampedNormal(Lattice(0.0, 1.0, reach), sd)
+    record = ClampedNormal(ValueGrid(0.0, 1.0, reach), sd)
     means = np.linspace(-1.5 * reach, 1.5 * reach, 41)
     noisy = NoisySum(y, DiscreteGaussian(sigma), record, KnownSize(n)).log_likelihood(means)
     found = WeightedSum(record, n, gaussian(y, sigma)).log_likelihood(means)
@@ -54,8 +54,8 @@ def test_a_gaussian_weight_is_gaussian_noise(reach: int, n: int, sd: float, y: f
 @pytest.mark.parametrize("y", [2.0**12, 0.0, -3000.0])
 def test_atoms_on_the_bounds_of_a_fine_lattice(y: float) -> None:
     """One and two waiting times, of which many sit on the bound: the law of the sum has atoms, the weight is narrow."""
-    record = ClampedExponential(Lattice(2.0, 2.0 / 2**12, 2**12))
-    edges = record.lattice.edges
+    record = ClampedExponential(ValueGrid(2.0, 2.0 / 2**12, 2**12))
+    edges = record.value_grid.edges
     for n in (1, 2):
         weight = gaussian(n * y, 300.0)
         for rate in (1e-3, 0.1, 1.0, 20.0):
@@ -70,7 +70,7 @@ def test_atoms_on_the_bounds_of_a_fine_lattice(y: float) -> None:
 @pytest.mark.parametrize("x", [1e-6, 0.4, 9.0])
 def test_poisson_counts_clipped_at_three(shape: float, x: float) -> None:
     """A Gamma draw given four counts: all 13 sums are listed."""
-    record, n = ClampedPoisson(Lattice(1.5, 0.5, 3)), 4
+    record, n = ClampedPoisson(ValueGrid(1.5, 0.5, 3)), 4
 
     def weight(sums: np.ndarray) -> np.ndarray:
         a = shape + n * 1.5 + 0.5 * sums
@@ -84,7 +84,7 @@ def test_poisson_counts_clipped_at_three(shape: float, x: float) -> None:
 
 
 def test_no_records_and_no_parameters() -> None:
-    record = ClampedPoisson(Lattice(1.5, 0.5, 3))
+    record = ClampedPoisson(ValueGrid(1.5, 0.5, 3))
     empty = WeightedSum(record, 0, gaussian(1.0, 2.0))
     np.testing.assert_allclose(empty.log_likelihood([1.0, 2.0]), gaussian(1.0, 2.0)(np.zeros(2)))
     assert WeightedSum(record, 5, gaussian(1.0, 2.0)).log_likelihood(np.empty(0)).shape == (0,)

@@ -16,12 +16,11 @@ from discreet.inference.one_sum.clamped_records import (
     ClampedExponential,
     ClampedNormal,
     ClampedPoisson,
-    Lattice,
-    RecordLaw,
+    ClampedRecord,
+    ValueGrid,
 )
 from discreet.inference.one_sum.fourier import NoisySum
-from discreet.inference.one_sum.noise_transforms import DiscreteNoise
-from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.noise import DiscreteGaussian, DiscreteLaplace, DiscreteNoise
 from discreet.numerics.link import Link
 from discreet.posterior.curve import CurvePosterior, curve_posterior
 from discreet.schema.row_counts import KnownSize, UniformSizes
@@ -49,8 +48,8 @@ def flat(theta: np.ndarray) -> np.ndarray:
     ],
 )
 def test_normal_mean_of_the_notes(law: DiscreteNoise, mean: float, sd: float) -> None:
-    """beyond.md §4: n = 30, variance 1, prior N(0, 4), y = 12, on a fine lattice with wide bounds."""
-    record = ClampedNormal(Lattice(0.0, 32 / 2**20, 2**20), 1.0)
+    """beyond.md §4: n = 30, variance 1, prior N(0, 4), y = 12, on a fine grid with wide bounds."""
+    record = ClampedNormal(ValueGrid(0.0, 32 / 2**20, 2**20), 1.0)
     summed = NoisySum(12 * 2**20 // 32, law, record, KnownSize(30))
     post = curve_posterior("mean", normal_prior(0, 2), summed.log_likelihood, Link("identity"), 0.0, 2.0, record)
     assert post.mean() == pytest.approx(mean, abs=2e-9)
@@ -116,7 +115,7 @@ def test_two_separate_peaks_are_both_kept() -> None:
 
 
 def test_a_curve_equals_quadrature_of_its_factors() -> None:
-    record = ClampedExponential(Lattice(1.0, 1e-2, 100))
+    record = ClampedExponential(ValueGrid(1.0, 1e-2, 100))
     summed = NoisySum(-900, DiscreteLaplace(300.0), record, UniformSizes(60), 42.0, DiscreteLaplace(4.0))
     prior = gamma_prior(3.0, 2.0)
     post = curve_posterior("rate", prior, summed.log_likelihood, Link("log"), 0.4, 0.6, record)
@@ -134,7 +133,7 @@ def test_a_curve_equals_quadrature_of_its_factors() -> None:
 
 def test_draws_predictions_and_summary() -> None:
     """20,000 draws: mean within 5 standard errors (6e-7), and the CDF at the draws is uniform (KS, 1e-6)."""
-    record, rng = ClampedPoisson(Lattice(3.0, 0.5, 6)), np.random.default_rng(1)
+    record, rng = ClampedPoisson(ValueGrid(3.0, 0.5, 6)), np.random.default_rng(1)
     summed = NoisySum(100, DiscreteLaplace(12.0), record, KnownSize(100))
     post = curve_posterior("rate", gamma_prior(4, 1), summed.log_likelihood, Link("log"), 1.4, 0.5, record)
     draws = post.sample(20_000, rng)
@@ -175,8 +174,8 @@ def test_wrong_arguments_are_refused() -> None:
 class Family:
     """A record law whose bounds clamp 5% to 30% of the records, with the prior its parameters come from."""
 
-    record: RecordLaw
-    unbounded: RecordLaw
+    record: ClampedRecord
+    unbounded: ClampedRecord
     prior: Curve
     weak_prior: Curve
     link: Link
@@ -187,8 +186,8 @@ class Family:
 
 FAMILIES = {
     "poisson": Family(
-        ClampedPoisson(Lattice(3.0, 0.5, 6)),
-        ClampedPoisson(Lattice(3.0, 0.5, 60)),
+        ClampedPoisson(ValueGrid(3.0, 0.5, 6)),
+        ClampedPoisson(ValueGrid(3.0, 0.5, 60)),
         gamma_prior(16.0, 4.0),
         gamma_prior(0.5, 0.01),
         Link("log"),
@@ -197,8 +196,8 @@ FAMILIES = {
         lambda rng: float(rng.gamma(16.0) / 4.0),
     ),
     "exponential": Family(
-        ClampedExponential(Lattice(1.0, 2.0**-9, 512)),
-        ClampedExponential(Lattice(1.0, 2.0**-9, 512 * 40)),
+        ClampedExponential(ValueGrid(1.0, 2.0**-9, 512)),
+        ClampedExponential(ValueGrid(1.0, 2.0**-9, 512 * 40)),
         gamma_prior(16.0, 16.0),
         gamma_prior(0.5, 0.01),
         Link("log"),
@@ -207,8 +206,8 @@ FAMILIES = {
         lambda rng: float(rng.gamma(16.0) / 16.0),
     ),
     "normal": Family(
-        ClampedNormal(Lattice(0.0, 1.2 / 512, 512), 1.0),
-        ClampedNormal(Lattice(0.0, 1.2 / 512, 512 * 20), 1.0),
+        ClampedNormal(ValueGrid(0.0, 1.2 / 512, 512), 1.0),
+        ClampedNormal(ValueGrid(0.0, 1.2 / 512, 512 * 20), 1.0),
         normal_prior(0.0, 0.3),
         normal_prior(0.0, 30.0),
         Link("identity"),
@@ -228,27 +227,27 @@ def noise_draw(law: DiscreteNoise, rng: np.random.Generator) -> float:
     return float(rng.choice(support, p=weights / weights.sum()))
 
 
-def released_sum(record: RecordLaw, theta: float, size: int, rng: np.random.Generator) -> float:
-    """The exact sum: records are clamped to the end cells and put on the lattice."""
-    grid = record.lattice
+def released_sum(record: ClampedRecord, theta: float, size: int, rng: np.random.Generator) -> float:
+    """The exact sum: records are clamped to the end cells and put on the grid."""
+    grid = record.value_grid
     steps = np.floor((record.draw(np.full(size, theta), rng) - grid.centre) / (2 * grid.unit) + grid.reach / 2 + 0.5)
     return float(np.sum(2 * np.clip(steps, 0, grid.reach) - grid.reach))
 
 
 def ranks(
-    family: Family, runs: int, *, assumed: RecordLaw, prior: Curve, noise: float, believed: float, private: bool
+    family: Family, runs: int, *, assumed: ClampedRecord, prior: Curve, noise: float, believed: float, private: bool
 ) -> np.ndarray:
     """Posterior CDF at the truth; the twins assume another record law, prior or scale of the noise (in reaches)."""
     rng, result = np.random.default_rng(7), np.empty(runs)
     for run in range(runs):
         law_type = (DiscreteLaplace, DiscreteGaussian)[run % 2]
-        law, size_law = law_type(noise * family.record.lattice.reach), law_type(3.0)
+        law, size_law = law_type(noise * family.record.value_grid.reach), law_type(3.0)
         theta = family.draw(rng)
         sizes = UniformSizes(150) if private and run % 4 < 2 else KnownSize(100)
         size = sizes.sample(rng)
         y = released_sum(family.record, theta, size, rng) + noise_draw(law, rng)
         y_size = None if isinstance(sizes, KnownSize) else size + noise_draw(size_law, rng)
-        assumed_law = law_type(believed * family.record.lattice.reach)
+        assumed_law = law_type(believed * family.record.value_grid.reach)
         summed = NoisySum(y, assumed_law, assumed, sizes, y_size, None if y_size is None else size_law)
         post: CurvePosterior = curve_posterior(
             "theta", prior, summed.log_likelihood, family.link, family.centre, family.spread

@@ -61,7 +61,7 @@ def test_evidence_equals_enumeration() -> None:
 def test_draws_of_all_counts_have_the_exact_joint_law() -> None:
     """Chi-square over all cells with an expectation of at least 5, the rest pooled; false alarm 1e-4."""
     _, cells, probabilities = enumeration()
-    totals, (u, v) = posterior().consensus.sample(60_000, np.random.default_rng(1))
+    totals, (u, v) = posterior().shared.sample(60_000, np.random.default_rng(1))
     drawn = np.stack([totals[:, 0], u[:, 0, 0], u[:, 1, 0], v[:, 0, 0], v[:, 1, 0]], axis=1)
     position = {cell: i for i, cell in enumerate(cells)}
     observed = np.bincount([position[tuple(row)] for row in drawn], minlength=len(cells))

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from discreet.auditing.rank_tests import Ranks, rank_uniformity
 from discreet.errors import QueryError
 from discreet.inference.groups.population import Hyperprior, Population, fit_population
-from discreet.inference.groups.sinh_quadrature import GradedCurve, trace
+from discreet.inference.groups.sinh_quadrature import SinhCurve, trace
 from discreet.noise import DiscreteLaplace
 from discreet.posterior import beta_from_count, beta_from_two_counts
 from discreet.posterior.pooled import Likelihood, PooledPosterior, Scalar, pooled_posterior
@@ -200,7 +200,7 @@ UNITS, SCALE = 15, 3.0
 
 
 @cache
-def count_curve(y: int, scale: float) -> GradedCurve:
+def count_curve(y: int, scale: float) -> SinhCurve:
     part = beta_from_count(y, UNITS, (1, 1), DiscreteLaplace(scale))
     return trace(lambda eta: part.log_density(PRIOR.theta(eta)), -24.0, 24.0, PRIOR.sd)
 
@@ -299,7 +299,7 @@ def coverage_and_widths(replications: int) -> tuple[float, float, float]:
         pooled.append(ends[:, 1] - ends[:, 0])
         for own in post.population.groups:  # likelihood times the logistic density, which is uniform in theta
             log_prior = -np.logaddexp(0, own.nodes) - np.logaddexp(0, -own.nodes)
-            alone = GradedCurve(own.nodes, own.weights, own.log_values + log_prior)
+            alone = SinhCurve(own.nodes, own.weights, own.log_values + log_prior)
             unpooled.append(float(np.diff(scalar.theta(alone.quantiles(np.array([0.05, 0.95]))))[0]))
     return float(np.mean(hits)), float(np.mean(pooled)), float(np.mean(unpooled))
 

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.conversions import solve_decreasing
 from discreet.accounting.rounding import MARGIN, SMALLEST_DELTA, ULPS, outward_delta, rational
 from discreet.errors import GuaranteeError
-from discreet.numerics.stirling import log_gamma_step
+from discreet.numerics.gamma_functions import log_gamma_ratio
 
 __all__ = [
     "beta_concentrated_shrink",
@@ -178,7 +178,7 @@ def _pair_deltas(family: _Family, first: NDArray[np.int64], last: NDArray[np.int
 
 def _tilted_delta(a: Array, b: Array, epsilon: float, scale: float) -> Array:
     """The profile of Beta(a, b + scale) against Beta(a + scale, b), whose log-ratio is lc - scale · logit(p)."""
-    log_constant = log_gamma_step(a, scale) - log_gamma_step(b, scale)
+    log_constant = log_gamma_ratio(a, scale, 0.0) - log_gamma_ratio(b, scale, 0.0)
     y = (log_constant - epsilon) / scale
     log_p = _log_incomplete_beta(a, b + scale, y)
     log_q = epsilon + _log_incomplete_beta(a + scale, b, y)
@@ -209,7 +209,7 @@ def _log_leading(a: Array, b: Array, y: Array) -> Array:
     """The logarithm of e^{ay} / (a B(a, b)), with a B(a, b) = Γ(1 + a) Γ(b) / Γ(b + a) as a step from b."""
     from scipy.special import gammaln
 
-    return np.asarray(a * y - gammaln(1.0 + a) + log_gamma_step(b, a))
+    return np.asarray(a * y - gammaln(1.0 + a) + log_gamma_ratio(b, a, 0.0))
 
 
 def _worst(family: _Family) -> float:

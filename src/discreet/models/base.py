@@ -10,7 +10,7 @@ from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.noise import NoiseLaw
 from discreet.posterior import Draws, GroupedPosterior, Likelihood, Posterior, RecordLaw, Scalar, pooled_posterior
-from discreet.posterior.given_sum_draws import LogDraws
+from discreet.posterior.given_draws import LogDraws
 from discreet.queries.losses.base import Query
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema

@@ -23,7 +23,7 @@ from discreet.posterior import (
     beta_given_draws,
     two_count_likelihood,
 )
-from discreet.posterior.given_sum_draws import LogDraws
+from discreet.posterior.given_draws import LogDraws
 from discreet.queries.families import Dirichlet
 from discreet.queries.statistics import Counts, Statistics
 from discreet.schema import Binary, Schema

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, Node, Parameters, from_niw
+from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, Parameters, from_niw
 from discreet.models.base import Progress, Simulated, StatisticsModel, Value, column_names
 from discreet.models.gaussian import (
     SHAPE,
@@ -166,7 +166,7 @@ class LinearRegression(StatisticsModel):
         size = 1 + len(numeric) + effects
         if len(mean) != size or np.shape(precision) != (size, size):
             raise QueryError(f"LinearRegression.prior must be about {size} coefficients, got {len(mean)}")
-        target = Node(
+        target = NormalNode(
             self.target,
             tuple(range(len(numeric))),
             tuple(range(len(factors))),
@@ -184,7 +184,7 @@ class LinearRegression(StatisticsModel):
         return ChainsPosterior(found, labels, f"posterior of the regression of {self.target}")
 
 
-def _with_shifts(node: Node, factors: int, effects: int) -> Node:
+def _with_shifts(node: NormalNode, factors: int, effects: int) -> NormalNode:
     """A feature that may differ between the levels of every category."""
     precision = np.zeros((node.mean.size + effects, node.mean.size + effects))
     precision[: node.mean.size, : node.mean.size] = node.precision

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.inference.gaussian.gaussian_system import GaussianSystem, Node, Parameters, from_niw
+from discreet.inference.gaussian.gaussian_system import GaussianSystem, NormalNode, Parameters, from_niw
 from discreet.models.base import Progress, Simulated, StatisticsModel, Value, column_names
 from discreet.models.gaussian import (
     SIGMAS,
@@ -134,7 +134,7 @@ def default_niw(axes: tuple[Axis, ...]) -> Niw:
     return tuple(centres(axes).tolist()), 1.0, size + 3.0, tuple(map(tuple, spread.tolist()))
 
 
-def to_niw(nodes: tuple[Node, ...]) -> Niw:
+def to_niw(nodes: tuple[NormalNode, ...]) -> Niw:
     """The normal-inverse-Wishart law of nodes that each regress on all earlier ones: the inverse of `from_niw`.
 
     The last node's prior holds all but one row of the pseudo-data's moment matrix, and its rate closes it.

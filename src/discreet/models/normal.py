@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.inference.gaussian.gaussian_system import GaussianSystem, Node, Parameters
+from discreet.inference.gaussian.gaussian_system import GaussianSystem, NormalNode, Parameters
 from discreet.models.base import Progress, Simulated, StatisticsModel, Value, number
 from discreet.models.gaussian import (
     SHAPE,
@@ -103,7 +103,7 @@ class Normal(StatisticsModel):
         sigma = half_widths(axes)[0] / SIGMAS
         default = (float(centres(axes)[0]), 1.0, SHAPE, (SHAPE - 1.0) * float(sigma) ** 2)
         mean, strength, shape, scale = self.prior or default
-        node = Node(self.column, (), (), np.array([mean]), np.array([[strength]]), shape, scale)
+        node = NormalNode(self.column, (), (), np.array([mean]), np.array([[strength]]), shape, scale)
         return GaussianSystem((node,))
 
 

@@ -16,7 +16,7 @@ from discreet.models.base import Progress, Simulated, StatisticsModel, Value, nu
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
-from discreet.posterior.given_sum_draws import LogDraws, curve_given_draws
+from discreet.posterior.given_draws import LogDraws, curve_given_draws
 from discreet.queries.centred_columns import Axis
 from discreet.queries.families import GaussianMean
 from discreet.queries.statistics import Statistics

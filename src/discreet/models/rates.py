@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.inference.one_sum.clamped_records import ClampedExponential, ClampedPoisson, RecordLaw
+from discreet.inference.one_sum.clamped_records import ClampedExponential, ClampedPoisson, ClampedRecord
 from discreet.models.base import Progress, Simulated, StatisticsModel, Value, prior_number
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
-from discreet.posterior.given_sum_draws import LogDraws, curve_given_draws
+from discreet.posterior.given_draws import LogDraws, curve_given_draws
 from discreet.queries.centred_columns import Axis
 from discreet.queries.families import ExponentialRate, OneSum, PoissonRate
 from discreet.queries.statistics import Statistics
@@ -55,7 +55,7 @@ class RateModel(StatisticsModel, ABC):
         """The conjugate family of the rate."""
 
     @abstractmethod
-    def record(self, axis: Axis) -> RecordLaw:
+    def record(self, axis: Axis) -> ClampedRecord:
         """The law of one clamped record given the rate."""
 
     @abstractmethod

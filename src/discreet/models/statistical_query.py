@@ -17,7 +17,7 @@ from discreet.models.base import Progress, Simulated, StatisticsModel, Value, di
 from discreet.models.sums import plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
-from discreet.posterior.given_sum_draws import LogDraws
+from discreet.posterior.given_draws import LogDraws
 from discreet.queries.centred_columns import Axis
 from discreet.queries.families import BoundedMean
 from discreet.queries.statistics import Statistics

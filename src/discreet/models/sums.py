@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.inference.one_sum.clamped_records import Lattice, RecordLaw
+from discreet.inference.one_sum.clamped_records import ClampedRecord, ValueGrid
 from discreet.inference.one_sum.fourier import NoisySum
 from discreet.models.base import Value
 from discreet.noise import NoiseLaw
@@ -26,12 +26,12 @@ def sum_query(schema: Schema, column: str, by: str | None, family: OneSum | None
     return Statistics(schema, asked, None if counted else family).grouped(by)
 
 
-def lattice_of(axis: Axis) -> Lattice:
+def lattice_of(axis: Axis) -> ValueGrid:
     """The axis as the record laws see it; merged steps put the cells half a grid step below their values."""
-    return Lattice(axis.centre, axis.unit, axis.reach, -0.5 * axis.grid if axis.shift else 0.0)
+    return ValueGrid(axis.centre, axis.unit, axis.reach, -0.5 * axis.grid if axis.shift else 0.0)
 
 
-def noisy_sum(query: Statistics, value: Value, laws: Mapping[str, NoiseLaw], record: RecordLaw) -> NoisySum:
+def noisy_sum(query: Statistics, value: Value, laws: Mapping[str, NoiseLaw], record: ClampedRecord) -> NoisySum:
     """The released numbers of one group, ready to be asked for the likelihood of a parameter."""
     size = {"released_size": float(value["n"]), "size_law": laws["n"]} if "n" in value else {}
     return NoisySum(float(value["sum"]), laws["sum"], record, query.sizes, **size)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["STIRLING", "entropy_excess", "log_excess", "log_excess_at", "log_gamma_step", "stirling_error"]
+__all__ = ["STIRLING", "entropy_excess", "log_excess", "log_excess_at", "stirling_error"]
 
 Array = NDArray[np.float64]
 T = TypeVar("T", float, Array)
@@ -28,14 +28,6 @@ def log_excess(u: Array, ratio: Array | None = None) -> Array:
 def log_excess_at(u: float, log: float) -> float:
     """The same for one number whose log(1 + u) is known."""
     return _small_log_excess(u) if abs(u) < 0.1 else log - u
-
-
-def log_gamma_step(z: ArrayLike, step: ArrayLike) -> Array:
-    """The difference log Γ(z + step) - log Γ(z) for positive arguments, without subtracting two large numbers."""
-    base, gap = np.asarray(z, dtype=float), np.asarray(step, dtype=float)
-    top = base + gap
-    leading = gap * np.log(base) + (top - 0.5) * np.log1p(gap / base) - gap
-    return np.asarray(leading + stirling_error(top) - stirling_error(base))
 
 
 def stirling_error(z: ArrayLike) -> Array:

@@ -2,9 +2,9 @@
 
 from discreet.numerics.link import Link
 from discreet.posterior.base import Posterior
-from discreet.posterior.beta import BetaMixture, beta_from_count, beta_from_two_counts
+from discreet.posterior.beta import BetaMixture, beta_from_count, beta_from_two_counts, two_count_likelihood
 from discreet.posterior.chains import ChainsPosterior
-from discreet.posterior.class_plug_in import NaiveBayesPlugIn, plug_in_from_tables
+from discreet.posterior.class_answers import NaiveBayesPlugIn, plug_in_from_tables
 from discreet.posterior.class_tables import NaiveBayesPosterior, naive_bayes_from_tables
 from discreet.posterior.coefficients import CoefficientDraws
 from discreet.posterior.curve import CurvePosterior, curve_posterior
@@ -17,7 +17,6 @@ from discreet.posterior.level_probabilities import DirichletLattice, DirichletPo
 from discreet.posterior.network_tables import NetworkRecords, network_from_tables
 from discreet.posterior.pooled import Likelihood, PooledPosterior, Scalar, pooled_posterior
 from discreet.posterior.record_laws import BernoulliRecord, LevelRecord, OneParameter, RecordLaw
-from discreet.posterior.two_counts import two_count_likelihood
 
 __all__ = [
     "BernoulliRecord",

@@ -3,28 +3,35 @@
     p(θ | y) = Σ_k w_k Beta(θ; k + a, n - k + b),   w_k ∝ C(n, k) B(k + a, n - k + b) f(y - k)        [B-4]
 
 The unseen count is summed out, so the interval is as wide as the noise makes it. Sums over k cost O(reach of the
-noise).
+noise). With noisy counts of zeros and of ones whose total is private, the likelihood is
+
+    L(θ) = Σ_{i, j} P(i + j) C(i + j, j) (1 - θ)^i θ^j f(y₀ - i) f(y₁ - j)
+
+Up to powers of θ the summand is a table that does not depend on θ, so many θ at once cost one matrix product. Powers
+are taken relative to a reference; a θ so far from it that the sum leaves the doubles gets a reference of its own. Both
+counts run over at most a thousand nodes, whatever the noise: every count where there are few, and further up steps
+below a quarter of a count's deviation and an eighth of the noise's scale. The corner of the noise is a node.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
-from discreet.inference.counts.compositions import Lattice, Total, log_arrangements
+from discreet.inference.counts.compositions import Compositions, Total, log_arrangements
 from discreet.inference.counts.mixture_curve import MixtureCurve
 from discreet.inference.counts.noisy_counts import NEGLIGIBLE, NoisyCells, Polya, plausible
 from discreet.noise import NoiseLaw
 from discreet.numerics.gamma_functions import log_polya
-from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
-from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, check_released, describe, tails
+from discreet.posterior.base import Posterior
+from discreet.posterior.export import Axes
+from discreet.posterior.summary import check_released
 from discreet.schema.row_counts import Sizes
 
-__all__ = ["BetaMixture", "beta_from_count", "beta_from_two_counts"]
+__all__ = ["BetaMixture", "beta_from_count", "beta_from_two_counts", "two_count_likelihood"]
 
 Array = NDArray[np.float64]
 
@@ -32,9 +39,16 @@ DROPPED = 1e-18  # components below this weight cannot be seen in a double
 MOST_PAIRS = 8_000_000
 PAIR_DRAWS = 100_000
 
+# of the likelihood of two counts
+UNSEEN = 32.0  # nats of noise beyond which a count cannot matter, unless no other is possible
+STEPS = 256.0  # of the window of a noise, on each side of its peak
+PER_DEVIATION = 4.0  # steps in the deviation of a count
+TOTALS = 1000  # evenly spread, at either end
+LOST = 1e-200  # of the largest term: a smaller sum may have lost terms to the limits of doubles
+
 
 @dataclass(frozen=True)
-class BetaMixture:
+class BetaMixture(Posterior):
     """A mixture of Beta laws; `log_weights` need not be normalised, `log_marginal` is the log evidence."""
 
     a: Array
@@ -72,16 +86,6 @@ class BetaMixture:
         """P(θ ≤ x), exact."""
         return self._curve.cdf(np.asarray(x, dtype=float))
 
-    def quantile(self, q: float) -> float:
-        """The q-quantile, by a safe Newton search on the exact CDF."""
-        check_order(q)
-        return float(self._curve.quantiles(np.array([q]))[0])
-
-    def interval(self, level: float = 0.9) -> tuple[float, float]:
-        """Equal-tailed interval that holds θ with probability `level`, given the release."""
-        lower, upper = self._curve.quantiles(tails(level))
-        return float(lower), float(upper)
-
     def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
         """Independent exact draws of θ."""
         rng = np.random.default_rng(rng)
@@ -97,26 +101,18 @@ class BetaMixture:
         rng = np.random.default_rng(rng)
         return (rng.random(n) < self.sample(n, rng)).astype(np.int64)
 
-    def summary(self) -> Summary:
-        """Mean, deviation and 90% interval of "probability"."""
-        lower, upper = self.interval(SUMMARY_LEVEL)
-        return describe(["probability"], {"mean": self.mean(), "sd": self.sd(), "lower": lower, "upper": upper})
-
     def log_evidence(self) -> float:
         """Log-probability (density, for continuous noise) of the release under the model."""
         return self.log_marginal
 
-    def to_datatree(
-        self,
-        draws: int = DEFAULT_DRAWS,
-        rng: np.random.Generator | None = None,
-        attributes: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """Draws as an xarray DataTree for ArviZ; `attributes` must be public."""
-        return to_datatree({"probability": self.sample(draws, rng)}, {}, attributes)
+    def _title(self) -> str:
+        return "posterior of one probability"
 
-    def __str__(self) -> str:
-        return as_text("posterior of one probability", self.summary())
+    def _axes(self) -> Axes:
+        return {"probability": {}}
+
+    def _quantiles(self, orders: Array) -> list[float]:
+        return list(map(float, self._curve.quantiles(orders)))
 
     @cached_property
     def _curve(self) -> MixtureCurve:
@@ -148,13 +144,13 @@ def beta_from_two_counts(
         )
     alphas = np.array([prior[1], prior[0]], dtype=float)
     cells = NoisyCells(np.array([y_zero, y_one], dtype=float), law, Polya(alphas), n_max)
-    lattice = Lattice.build(cells, Total(sizes, float(alphas.sum())))
-    zeros, ones = _possible(lattice, 0), _possible(lattice, 1)
+    compositions = Compositions.build(cells, Total(sizes, float(alphas.sum())))
+    zeros, ones = _possible(compositions, 0), _possible(compositions, 1)
     if zeros.size * ones.size > MOST_PAIRS:
-        counts = lattice.sample(PAIR_DRAWS, np.random.default_rng(0))
+        counts = compositions.sample(PAIR_DRAWS, np.random.default_rng(0))
         pairs, repeats = np.unique(counts, axis=0, return_counts=True)
         zero, one = pairs.T.astype(np.float64)
-        return BetaMixture(one + prior[0], zero + prior[1], np.log(repeats), lattice.log_evidence)
+        return BetaMixture(one + prior[0], zero + prior[1], np.log(repeats), compositions.log_evidence)
     totals = np.arange(zeros[0] + ones[0], zeros[-1] + ones[-1] + 1)
     log_total = log_arrangements(totals, float(alphas.sum())) + sizes.log_weight(totals)
     log_weights = (log_polya(zeros, alphas[0]) + law.log_density(y_zero - zeros))[:, None] + (
@@ -162,12 +158,52 @@ def beta_from_two_counts(
     )
     log_weights += np.lib.stride_tricks.sliding_window_view(log_total, ones.size)  # row i, column j: zeros[i] + ones[j]
     i, j = np.nonzero(log_weights > log_weights.max() - NEGLIGIBLE)
-    return BetaMixture(ones[j] + prior[0], zeros[i] + prior[1], log_weights[i, j], lattice.log_evidence)
+    return BetaMixture(ones[j] + prior[0], zeros[i] + prior[1], log_weights[i, j], compositions.log_evidence)
 
 
-def _possible(lattice: Lattice, j: int) -> Array:
-    """Every count of cell j that some chain of the lattice keeps."""
-    laws = [chain.cells[j] for chain in lattice.patchwork.chains]
+def two_count_likelihood(y_zero: float, y_one: float, sizes: Sizes, law: NoiseLaw) -> Callable[[Array], Array]:
+    """Log-likelihood as a function of θ in (0, 1)."""
+    from scipy.special import gammaln
+
+    if sizes.lowest == sizes.highest:
+        given = beta_from_two_counts(y_zero, y_one, sizes, (1.0, 1.0), law)
+        return lambda theta: given.log_density(theta) + given.log_evidence()
+    y_zero, y_one = (float(y) for y in plausible([y_zero, y_one], law, sizes.highest))
+    reach = float(np.ceil(law.reach(UNSEEN)))
+    while max(0.0, y_zero - reach) + max(0.0, y_one - reach) > sizes.highest:  # far more than there can be
+        reach *= 2.0
+    (zeros, log_zeros), (ones, log_ones) = (_nodes(y, reach, sizes.highest) for y in (y_zero, y_one))
+    totals = zeros[:, np.newaxis] + ones
+    log_table = _log_sizes(sizes, totals) + gammaln(totals + 1.0)
+    log_table += (log_zeros + law.log_density(y_zero - zeros) - gammaln(zeros + 1.0))[:, np.newaxis]
+    log_table += log_ones + law.log_density(y_one - ones) - gammaln(ones + 1.0)
+
+    def relative_to(share: float, theta: Array) -> Array:
+        """The log-likelihood, with powers relative to those of `share`; nan where it cannot be told."""
+        table = log_table + (zeros * np.log1p(-share))[:, np.newaxis] + ones * np.log(share)
+        top = float(table.max())
+        left = zeros[:, np.newaxis] * (np.log1p(-theta) - np.log1p(-share))
+        right = ones[:, np.newaxis] * (np.log(theta) - np.log(share))
+        left_top, right_top = left.max(axis=0), right.max(axis=0)
+        inner = np.exp(table - top) @ np.exp(right - right_top)
+        summed = np.sum(np.exp(left - left_top) * inner, axis=0)
+        return np.asarray(np.log(np.where(summed > LOST, summed, np.nan)) + top + left_top + right_top)
+
+    def log_likelihood(theta: Array) -> Array:
+        flat = np.ravel(np.asarray(theta, dtype=float))
+        first = (max(y_one, 0.0) + 1.0) / (max(y_zero, 0.0) + max(y_one, 0.0) + 2.0)
+        found = relative_to(first, flat)
+        while np.any(lost := np.isnan(found)):  # a reference loses nothing itself, so that each turn finds one at least
+            left_over = np.sort(flat[lost])
+            found[lost] = relative_to(float(left_over[left_over.size // 2]), flat[lost])
+        return found.reshape(np.shape(theta))
+
+    return log_likelihood
+
+
+def _possible(compositions: Compositions, j: int) -> Array:
+    """Every count of cell j that some part of the range keeps."""
+    laws = [part.cells[j] for part in compositions.ranges.parts]
     low, high = min(law.offset for law in laws), max(law.offset + law.weights.size for law in laws)
     return np.arange(low, high, dtype=float)
 
@@ -187,3 +223,28 @@ def _from_weights(
         if not (ends[0] and low > 0) and not (ends[1] and high < n):
             return BetaMixture(k + a, n - k + b, log_weights, float(peak + np.log(np.sum(np.exp(log_weights - peak)))))
         radius *= 2
+
+
+def _log_sizes(sizes: Sizes, totals: Array) -> Array:
+    """Log-probabilities of totals: a table of thousands of nodes, as dense as it can be where the prior ends."""
+    low, high = float(totals.min()), min(float(totals.max()), float(sizes.highest))
+    listed = np.concatenate([np.linspace(low, high, TOTALS), low + np.arange(TOTALS), high - np.arange(TOTALS)])
+    nodes = np.unique(np.clip(np.round(listed), low, high))
+    return np.asarray(np.where(totals <= high, np.interp(totals, nodes, sizes.log_weight(nodes)), -np.inf))
+
+
+def _nodes(released: float, reach: float, highest: int) -> tuple[Array, Array]:
+    """Counts near the released one, itself among them, and the log of how many counts each of them stands for."""
+    centre = float(np.clip(np.round(released), 0, highest))
+    first, last = max(0.0, centre - reach), min(float(highest), centre + reach)
+
+    def outwards(end: float, sign: float) -> list[float]:
+        found = [centre]
+        while found[-1] != end:
+            step = np.floor(min(np.sqrt(found[-1]) / PER_DEVIATION, reach / STEPS))
+            found.append(float(np.clip(found[-1] + sign * max(1.0, step), first, last)))
+        return found
+
+    counts = np.array(outwards(first, -1.0)[:0:-1] + outwards(last, 1.0))
+    gaps = np.concatenate([[1.0], np.diff(counts), [1.0]])
+    return counts, np.asarray(np.log(0.5 * (gaps[1:] + gaps[:-1])))

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.diagnostics import bulk_ess, split_rhat
-from discreet.posterior.export import Axes, to_datatree
+from discreet.posterior.base import Posterior
+from discreet.posterior.export import Axes, chains_to_datatree
 from discreet.posterior.record_laws import RecordLaw
-from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, describe, tails
+from discreet.posterior.summary import as_text, labels
 
 __all__ = ["ChainsPosterior"]
 
@@ -24,7 +24,7 @@ SMALLEST_ESS = 400
 
 
 @dataclass(frozen=True, eq=False)
-class ChainsPosterior:
+class ChainsPosterior(Posterior):
     """Draws of several chains from one posterior; every answer is an average over them.
 
     Parameters
@@ -43,6 +43,9 @@ class ChainsPosterior:
     axes: Axes = field(default_factory=dict)
     title: str = "posterior"
     record: RecordLaw | None = None
+
+    _no_density = "must not be asked: chains give draws of the posterior, no density"
+    _no_evidence = "must not be asked: chains do not know the normaliser"
 
     def __post_init__(self) -> None:
         chains = {name: np.asarray(values, dtype=float) for name, values in self.chains.items()}
@@ -63,16 +66,6 @@ class ChainsPosterior:
     def sd(self) -> Answers:
         """Posterior standard deviation, by parameter."""
         return _plain({name: values.std(axis=(0, 1)) for name, values in self.chains.items()})
-
-    def quantile(self, q: float) -> Answers:
-        """The q-quantile, by parameter."""
-        check_order(q)
-        return _plain({name: np.quantile(values, q, axis=(0, 1)) for name, values in self.chains.items()})
-
-    def interval(self, level: float = 0.9) -> dict[str, tuple[Any, Any]]:
-        """Lower and upper ends of equal-tailed intervals, by parameter and one for every entry on its own."""
-        lower, upper = (self.quantile(float(q)) for q in tails(level))
-        return {name: (lower[name], upper[name]) for name in lower}
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Array]:
         """Joint draws (n, …) taken from the chains at random, with replacement when more are asked for than exist."""
@@ -96,10 +89,6 @@ class ChainsPosterior:
         """Bulk effective sample size, by parameter."""
         return _plain({name: bulk_ess(values) for name, values in self.chains.items()})
 
-    def summary(self) -> Summary:
-        """Mean, deviation, 90% interval, R-hat and effective sample size of every parameter."""
-        return self._summary
-
     def to_datatree(
         self,
         draws: int | None = None,
@@ -110,53 +99,35 @@ class ChainsPosterior:
 
         `attributes` must be public.
         """
-        if draws is not None:
-            return to_datatree(self.sample(draws, rng), self.axes, attributes)
-        import xarray
-
-        count = len(next(iter(self.chains.values())))
-        trees = [
-            to_datatree({name: values[chain] for name, values in self.chains.items()}, self.axes, attributes)
-            for chain in range(count)
-        ]
-        joined = xarray.concat([tree["posterior"].to_dataset() for tree in trees], dim="chain")
-        return xarray.DataTree.from_dict({"posterior": joined.assign_coords(chain=np.arange(count))})
-
-    def log_density(self, x: object) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
-        """Refused: chains are draws, not a density."""
-        raise QueryError(
-            "ChainsPosterior.log_density must not be asked: chains give draws of the posterior, no density"
-        )
-
-    def log_evidence(self) -> NoReturn:
-        """Refused: chains know the posterior only up to its normaliser."""
-        raise QueryError("ChainsPosterior.log_evidence must not be asked: chains do not know the normaliser")
+        if draws is None:
+            return chains_to_datatree(self.chains, self.axes, attributes)
+        return self._tree(draws, rng, attributes)
 
     def __str__(self) -> str:
-        text = as_text(self.title, self.summary())
-        rhat = max(row["rhat"] for row in self.summary().values())
-        ess = min(row["ess"] for row in self.summary().values())
+        summary = self.summary()
+        text = as_text(self.title, summary)
+        rhat, ess = max(row["rhat"] for row in summary.values()), min(row["ess"] for row in summary.values())
         if rhat > LARGEST_RHAT or ess < SMALLEST_ESS:
             text += f"\nthe chains should be run longer: R-hat up to {rhat:.3f}, effective sample size from {ess:.0f}"
         return text
 
-    @cached_property
-    def _summary(self) -> Summary:
-        lower, upper = (self.quantile(float(q)) for q in tails(SUMMARY_LEVEL))
-        columns = {"mean": self.mean(), "sd": self.sd(), "lower": lower, "upper": upper}
-        columns |= {"rhat": self.rhat(), "ess": self.ess()}
-        names = [label for name in self.chains for label in self.labels(name)]
-        return describe(
-            names, {c: np.concatenate([np.ravel(a) for a in answers.values()]) for c, answers in columns.items()}
-        )
-
     def labels(self, name: str) -> list[str]:
         """The names of a parameter's coordinates, in order."""
-        labels = list(self.axes.get(name, {}).values())
-        if not labels:
-            return [name]
-        places = np.ndindex(*(len(texts) for texts in labels))
-        return [f"{name}[{', '.join(texts[i] for texts, i in zip(labels, place, strict=True))}]" for place in places]
+        return labels(name, self.axes.get(name, {}))
+
+    def _title(self) -> str:
+        return self.title
+
+    def _axes(self) -> Axes:
+        return {name: self.axes.get(name, {}) for name in self.chains}
+
+    def _quantiles(self, orders: Array) -> list[Answers]:
+        return [
+            _plain({name: np.quantile(values, q, axis=(0, 1)) for name, values in self.chains.items()}) for q in orders
+        ]
+
+    def _columns(self) -> dict[str, Answers]:
+        return {**super()._columns(), "rhat": self.rhat(), "ess": self.ess()}
 
 
 def _plain(answers: Mapping[str, Any]) -> Answers:

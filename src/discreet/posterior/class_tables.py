@@ -2,7 +2,7 @@
 
 π ~ Dirichlet(class prior), θ_{d,c} ~ Dirichlet(feature prior) for feature d in class c; a row has class c with
 probability π_c and, independently, level l of feature d with probability θ_{d,c,l}. All tables count the same rows,
-so they share their class totals; `samplers.consensus` sums over everything unseen and draws it exactly:
+so they share their class totals; `inference.counts.shared_totals` sums over everything unseen and draws it exactly:
 
     p(π, θ | y) = Σ_{N, k} P(N, k | y) Dirichlet(π; N + alpha) Π_{d,c} Dirichlet(θ_{d,c}; k_{d,c} + beta_d)
 """
@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import QueryError
 from discreet.inference.counts.compositions import Total
 from discreet.inference.counts.noisy_counts import Multinomial, NoisyCells, Polya
-from discreet.inference.counts.shared_totals import Consensus
+from discreet.inference.counts.shared_totals import SharedTotals
 from discreet.inference.counts.simplex import concentrations, dirichlet_draws, log_dirichlet, moments_given
 from discreet.noise import NoiseLaw
 from discreet.posterior.class_answers import Array, Arrays, NaiveBayesAnswers
-from discreet.posterior.summary import as_text, check_order, check_released
+from discreet.posterior.summary import check_released
 from discreet.queries.features import Features
 from discreet.schema import Schema
 from discreet.schema.columns import Binary, Categorical
@@ -44,7 +44,7 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
     sd after averaging over the probabilities given the counts, which leaves an error below 0.7% of the sd).
     """
 
-    consensus: Consensus
+    shared: SharedTotals
     released: Mapping[str, Array]
     laws: Mapping[str, NoiseLaw]
     class_prior: Array
@@ -59,11 +59,6 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
     def sd(self) -> Arrays:
         """Posterior standard deviation of every probability, by parameter."""
         return {name: moments_given(alpha)[1] for name, alpha in self._stored_parameters.items()}
-
-    def quantile(self, q: float) -> Arrays:
-        """The q-quantile of every probability, by parameter."""
-        check_order(q)
-        return {name: np.asarray(np.quantile(values, q, axis=0)) for name, values in self._stored.items()}
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> Arrays:
         """Independent exact draws: "class" (n, classes), each feature (n, classes, levels)."""
@@ -87,13 +82,13 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
         total = Total(self.total.sizes, None)
         return (
             log_prior
-            + Consensus.build(cells, Multinomial(np.log(point["class"])), total).log_evidence
+            + SharedTotals.build(cells, Multinomial(np.log(point["class"])), total).log_evidence
             - self.log_evidence()
         )
 
     def log_evidence(self) -> float:
         """Log-probability (density, for continuous noise) of all released tables under the model."""
-        return self.consensus.log_evidence
+        return self.shared.log_evidence
 
     def predict_proba(self, records: Any) -> Array:
         """P(class | features, release) of public new records (a frame, or levels by feature): (records, classes).
@@ -114,12 +109,17 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
             parts.append((weights / weights.sum(axis=0)).T)
         return np.concatenate(parts) if parts else np.empty((0, len(self.class_levels)))
 
-    def __str__(self) -> str:
-        return as_text(f"naive Bayes posterior of {len(self.class_levels)} classes", self.summary())
+    def _title(self) -> str:
+        return f"naive Bayes posterior of {len(self.class_levels)} classes"
+
+    def _quantiles(self, orders: Array) -> list[Arrays]:
+        return [
+            {name: np.asarray(np.quantile(values, q, axis=0)) for name, values in self._stored.items()} for q in orders
+        ]
 
     def _parameters(self, n: int, rng: np.random.Generator) -> Arrays:
         """Dirichlet concentrations given n independent draws of all counts."""
-        totals, counts = self.consensus.sample(n, rng)
+        totals, counts = self.shared.sample(n, rng)
         tables = zip(self.feature_priors.items(), counts, strict=True)
         return {"class": totals + self.class_prior, **{name: table + prior for (name, prior), table in tables}}
 
@@ -175,9 +175,9 @@ def naive_bayes_from_tables(
         [NoisyCells(y, laws[d], Polya(prior), total.highest) for y, prior in zip(released[d], priors[d], strict=True)]
         for d in features
     ]
-    consensus = Consensus.build(cells, Polya(alpha), total)
+    shared = SharedTotals.build(cells, Polya(alpha), total)
     declared = {name: Categorical(levels) for name, levels in features.items()} if columns is None else columns
-    return NaiveBayesPosterior(tuple(class_levels), features, consensus, released, laws, alpha, priors, total, declared)
+    return NaiveBayesPosterior(tuple(class_levels), features, shared, released, laws, alpha, priors, total, declared)
 
 
 def _by_class(field: str, prior: ArrayLike, shape: tuple[int, ...]) -> Array:

@@ -7,10 +7,10 @@ that falls faster than any power of the spacing, and its Fourier interpolation i
 grid, the CDF from the integral of the interpolation. Densities are evaluated anew wherever they are asked for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import QueryError
 from discreet.numerics.link import Link
 from discreet.numerics.smooth_distribution import SmoothDistribution
-from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
-from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, describe, tails
+from discreet.posterior.base import Posterior
+from discreet.posterior.export import Axes
+from discreet.posterior.record_laws import RecordLaw
 
 __all__ = ["CurvePosterior", "curve_posterior"]
 
@@ -34,15 +35,8 @@ FIRST_GRID, LARGEST_GRID = 48, 2**17
 SMOOTH = 1e-7  # change under halving the spacing; the finer rule then errs by about its square
 
 
-class Records(Protocol):
-    """Anything that draws one new record for every parameter."""
-
-    def draw(self, theta: Array, rng: np.random.Generator) -> Any:
-        """One record for each parameter."""
-
-
 @dataclass(frozen=True)
-class CurvePosterior:
+class CurvePosterior(Posterior):
     """A posterior density on the uniform grid `eta`; `log_prior` and `log_likelihood` hold its two factors there.
 
     `prior` and `likelihood` are the functions behind them, of eta and of theta; `record` draws new records.
@@ -55,7 +49,7 @@ class CurvePosterior:
     log_likelihood: Array
     prior: Curve
     likelihood: Curve
-    record: Records | None = None
+    record: RecordLaw | None = None
 
     @cached_property
     def theta(self) -> Array:
@@ -84,19 +78,9 @@ class CurvePosterior:
         """P(theta ≤ x)."""
         return self._distribution.cdf(self.link.to_eta(np.asarray(x, dtype=float)))
 
-    def quantile(self, q: float) -> float:
-        """The q-quantile."""
-        check_order(q)
-        return float(self._quantiles(np.array([q]))[0])
-
-    def interval(self, level: float = 0.9) -> tuple[float, float]:
-        """Equal-tailed interval that holds the parameter with probability `level`, given the release."""
-        lower, upper = self._quantiles(tails(level))
-        return float(lower), float(upper)
-
     def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
         """Independent draws, by the inverse of the CDF."""
-        return self._quantiles(np.random.default_rng(rng).random(n))
+        return self._inverse(np.random.default_rng(rng).random(n))
 
     def log_density(self, x: ArrayLike) -> Array:
         """Log posterior density at each x; -inf outside the parameter's range."""
@@ -116,31 +100,23 @@ class CurvePosterior:
         rng = np.random.default_rng(rng)
         return self.record.draw(self.sample(n, rng), rng)
 
-    def summary(self) -> Summary:
-        """Mean, deviation and 90% interval of the parameter."""
-        lower, upper = self.interval(SUMMARY_LEVEL)
-        return describe([self.parameter], {"mean": self.mean(), "sd": self.sd(), "lower": lower, "upper": upper})
-
     def log_evidence(self) -> float:
         """Log-probability of the release under the model."""
         log_joint = self.log_prior + self.log_likelihood
         peak = float(log_joint.max())
         return peak + float(np.log(np.sum(np.exp(log_joint - peak)) * (self.eta[1] - self.eta[0])))
 
-    def to_datatree(
-        self,
-        draws: int = DEFAULT_DRAWS,
-        rng: np.random.Generator | None = None,
-        attributes: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """Draws as an xarray DataTree for ArviZ; `attributes` must be public."""
-        return to_datatree({self.parameter: self.sample(draws, rng)}, {}, attributes)
+    def _title(self) -> str:
+        return f"posterior of {self.parameter}"
 
-    def __str__(self) -> str:
-        return as_text(f"posterior of {self.parameter}", self.summary())
+    def _axes(self) -> Axes:
+        return {self.parameter: {}}
 
-    def _quantiles(self, q: Array) -> Array:
-        return self.link.to_theta(self._distribution.quantiles(q))
+    def _quantiles(self, orders: Array) -> list[float]:
+        return list(map(float, self._inverse(orders)))
+
+    def _inverse(self, orders: Array) -> Array:
+        return self.link.to_theta(self._distribution.quantiles(orders))
 
     @cached_property
     def _distribution(self) -> SmoothDistribution:
@@ -154,7 +130,7 @@ def curve_posterior(
     link: Link,
     centre: float,
     spread: float,
-    record: Records | None = None,
+    record: RecordLaw | None = None,
     finest: int = LARGEST_GRID,
 ) -> CurvePosterior:
     """The posterior on a grid that covers all that matters, fine enough for errors below 1e-9.

@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.posterior.beta import BetaMixture
-from discreet.posterior.curve import CurvePosterior
-from discreet.posterior.export import to_datatree
+from discreet.posterior.base import Posterior
+from discreet.posterior.export import Axes, to_datatree
 from discreet.posterior.record_laws import RecordLaw
-from discreet.posterior.summary import Summary, as_text, describe
 
 __all__ = ["Draws"]
 
@@ -20,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Draws:
+class Draws(Posterior):
     """Independent draws from a tempered posterior: arrays (draws, …) by parameter name.
 
     A draw spreads around the data by the temperature as well as by what the data leave open, so the spread of the
@@ -44,8 +42,11 @@ class Draws:
     values: Mapping[str, Array]
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     note: str = "draws from a tempered posterior"
-    given: BetaMixture | CurvePosterior | None = None
+    given: Posterior | None = None
     record: RecordLaw | None = None
+
+    _no_density = "must not be asked: the tempered density is a function of the private rows"
+    _no_evidence = "must not be asked: the evidence is a function of the private rows"
 
     def __post_init__(self) -> None:
         values = {name: np.asarray(array, dtype=float) for name, array in self.values.items()}
@@ -78,14 +79,26 @@ class Draws:
         chosen = rng.integers(self.draws, size=n)
         return self.record.draw({name: array[chosen] for name, array in self.values.items()}, rng)
 
-    def summary(self) -> Summary:
-        """Average over the draws and their number; no deviation and no interval."""
-        names = [name for parameter, array in self.values.items() for name in self._names(parameter, array)]
-        means = np.concatenate([np.ravel(mean) for mean in self.mean().values()])
-        return describe(names, {"mean": means, "draws": np.full(means.shape, self.draws)})
-
-    def to_datatree(self, attributes: Mapping[str, Any] | None = None) -> Any:
+    def to_datatree(self, attributes: Mapping[str, Any] | None = None) -> Any:  # type: ignore[override]
         """The released draws, all and only them, as an xarray DataTree for ArviZ; `attributes` must be public."""
+        return self._tree(self.draws, None, attributes)
+
+    def sd(self) -> Any:
+        """Posterior deviation given the draws, where their law is known."""
+        return self._known("sd").sd()
+
+    def interval(self, level: float = 0.9) -> Any:
+        """Interval that holds the parameter with probability `level` given the draws, where their law is known."""
+        return self._known("interval").interval(level)
+
+    def quantile(self, q: float) -> Any:
+        """Quantile of the parameter given the draws, where their law is known."""
+        return self._known("quantile").quantile(q)
+
+    def _title(self) -> str:
+        return f"{self.draws} draw(s) of a tempered posterior, not of the posterior: {self.note}"
+
+    def _axes(self) -> Axes:
         axes = {}
         for name, array in self.values.items():
             sizes = [tuple(map(str, range(size))) for size in array.shape[1:]]
@@ -94,44 +107,21 @@ class Draws:
             axes[name] = {
                 f"{name}_{axis}" if axis < len(sizes) - 1 else f"{name}_level": s for axis, s in enumerate(sizes)
             }
-        return to_datatree(self.values, axes, {"note": self.note, **(attributes or {})})
+        return axes
 
-    def sd(self) -> float:
-        """Posterior deviation given the draws, where their law is known."""
-        return self._known("sd").sd()
+    def _columns(self) -> dict[str, Any]:
+        """Average over the draws and their number; no deviation and no interval."""
+        means = self.mean()
+        return {"mean": means, "draws": {name: np.full(mean.shape, self.draws) for name, mean in means.items()}}
 
-    def interval(self, level: float = 0.9) -> tuple[float, float]:
-        """Interval that holds the parameter with probability `level` given the draws, where their law is known."""
-        return self._known("interval").interval(level)
-
-    def quantile(self, q: float) -> float:
-        """Quantile of the parameter given the draws, where their law is known."""
-        return self._known("quantile").quantile(q)
-
-    def log_density(self, x: object) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
-        """Refused: the density at the data is private."""
-        raise QueryError("Draws.log_density must not be asked: the tempered density is a function of the private rows")
-
-    def log_evidence(self) -> NoReturn:
-        """Refused: the evidence is private."""
-        raise QueryError("Draws.log_evidence must not be asked: the evidence is a function of the private rows")
-
-    def __str__(self) -> str:
-        return as_text(
-            f"{self.draws} draw(s) of a tempered posterior, not of the posterior: {self.note}", self.summary()
-        )
+    def _tree(self, draws: int, rng: np.random.Generator | None, attributes: Mapping[str, Any] | None) -> Any:  # noqa: ARG002 - what was released is all there is
+        return to_datatree(self.values, self._axes(), {"note": self.note, **(attributes or {})})
 
     @staticmethod
     def _first(values: Mapping[str, Array]) -> Array:
         return next(iter(values.values()))
 
-    def _names(self, parameter: str, array: Array) -> list[str]:
-        if array.ndim == 1:
-            return [parameter]
-        last = self.levels.get(parameter, tuple(map(str, range(array.shape[-1]))))
-        return [f"{parameter}[{', '.join([*map(str, i[:-1]), last[i[-1]]])}]" for i in np.ndindex(array.shape[1:])]
-
-    def _known(self, asked: str) -> BetaMixture | CurvePosterior:
+    def _known(self, asked: str) -> Posterior:
         if self.given is not None:
             return self.given
         raise QueryError(

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from discreet.errors import QueryError
 from discreet.inference.counts.simplex import dirichlet_draws
 from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
+from discreet.posterior.chains import Answers
 from discreet.posterior.event_log import EventGrid, EventLogPosterior
-from discreet.posterior.summary import Summary, describe
 from discreet.queries.families import HiddenMarkov
 
 __all__ = ["EventLogChain"]
@@ -49,12 +49,10 @@ class EventLogChain(EventLogPosterior):
     def _stays(self) -> list[str]:
         return [f"{mean:.3f}" for mean in self.transitions().diagonal()]
 
-    def summary(self) -> Summary:
-        """Average over the states of the chain; no deviation and no interval."""
+    def _columns(self) -> dict[str, Answers]:
+        """Average over the states of the chain and their number; no deviation and no interval."""
         means = self.mean()
-        names = [label for name in means for label in self.parameters.labels(name)]
-        flat = np.concatenate([np.ravel(mean) for mean in means.values()])
-        return describe(names, {"mean": flat, "draws": np.full(flat.shape, self.cells.shape[1])})
+        return {"mean": means, "draws": {name: np.full(np.shape(m), self.cells.shape[1]) for name, m in means.items()}}
 
     def sd(self) -> NoReturn:
         """Refused: the spread of a tempered chain."""

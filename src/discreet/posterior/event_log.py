@@ -7,7 +7,7 @@ modes no names can make them agree: the R-hat of the summary shows it, and the p
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,9 @@ from discreet.inference.counts.simplex import draw_codes
 from discreet.inference.diagnostics import FEWEST_DRAWS
 from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
 from discreet.inference.hidden_markov.label_alignment import aligned_names, renamed, reordered, state_frequencies
+from discreet.posterior.base import Posterior
 from discreet.posterior.chains import Answers, ChainsPosterior
-from discreet.posterior.summary import Summary
+from discreet.posterior.export import Axes
 from discreet.visible import visible
 
 __all__ = ["EventGrid", "EventLogPosterior"]
@@ -45,7 +46,7 @@ class EventGrid:
 
 
 @dataclass(frozen=True, eq=False)
-class EventLogPosterior:
+class EventLogPosterior(Posterior):
     """Draws of hidden states, profiles and transitions; state 1 (code 0) is the one that most cells are in.
 
     Parameters
@@ -64,6 +65,9 @@ class EventLogPosterior:
     parameters: ChainsPosterior = field(repr=False)
     coordinates: EventGrid
     title: str = "posterior of an event log"
+
+    _no_density = "must not be asked: chains give draws, no density"
+    _no_evidence = "must not be asked: chains do not know the normaliser"
 
     @classmethod
     def from_draws(cls, draws: HiddenDraws, coordinates: EventGrid, title: str = "posterior of an event log") -> Self:
@@ -121,14 +125,6 @@ class EventLogPosterior:
         """Posterior standard deviation of start, transition and every profile."""
         return self.parameters.sd()
 
-    def quantile(self, q: float) -> Answers:
-        """The q-quantile of start, transition and every profile."""
-        return self.parameters.quantile(q)
-
-    def interval(self, level: float = 0.9) -> dict[str, tuple[Any, Any]]:
-        """Lower and upper ends of equal-tailed intervals of start, transition and every profile."""
-        return self.parameters.interval(level)
-
     def sample(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Any]:
         """Joint draws (n, …) of all parameters and of "state", the codes of all cells."""
         drawn = self._everything.sample(n, rng)
@@ -159,10 +155,6 @@ class EventLogPosterior:
         }
         return {grid.region: where[0], grid.time: where[1], **events}
 
-    def summary(self) -> Summary:
-        """Mean, deviation, 90% interval, R-hat and effective sample size of start, transition and every profile."""
-        return self.parameters.summary()
-
     def to_datatree(
         self,
         draws: int | None = None,
@@ -174,14 +166,6 @@ class EventLogPosterior:
 
         found = self._everything.to_datatree(draws, rng, attributes)["posterior"].to_dataset()
         return xarray.DataTree.from_dict({"posterior": found.assign(state=found["state"].astype(np.int64))})
-
-    def log_density(self, x: object) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
-        """Refused: chains are draws, not a density."""
-        raise QueryError("EventLogPosterior.log_density must not be asked: chains give draws, no density")
-
-    def log_evidence(self) -> NoReturn:
-        """Refused: chains know the posterior only up to its normaliser."""
-        raise QueryError("EventLogPosterior.log_evidence must not be asked: chains do not know the normaliser")
 
     def table(self) -> str:
         """The map of states as text: regions down, times across, one sign for every cell."""
@@ -206,6 +190,18 @@ class EventLogPosterior:
             if rhat > APART:
                 parts.append(f"the chains differ (R-hat up to {rhat:.3g}): they are slow or sit in different modes")
         return "\n\n".join(parts)
+
+    def _title(self) -> str:
+        return self.title
+
+    def _axes(self) -> Axes:
+        return self.parameters.axes
+
+    def _quantiles(self, orders: Array) -> list[Answers]:
+        return self.parameters._quantiles(orders)
+
+    def _columns(self) -> dict[str, Answers]:
+        return self.parameters._columns()
 
     def _state_lines(self) -> list[str]:
         cells = np.bincount(self.states().ravel(), minlength=self.count)

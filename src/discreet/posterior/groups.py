@@ -9,15 +9,14 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.posterior.base import Posterior
-from discreet.posterior.draws import Draws
 from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
-from discreet.posterior.summary import Summary, as_text
+from discreet.posterior.summary import Summary
 
 __all__ = ["GroupedPosterior", "group_dimension"]
 
 
 @dataclass(frozen=True)
-class GroupedPosterior:
+class GroupedPosterior(Posterior):
     """The posterior of every level of the column `by`; the groups are independent and every answer is by level."""
 
     by: str
@@ -95,7 +94,8 @@ class GroupedPosterior:
         `attributes` must be public.
         """
         rng = np.random.default_rng(rng)
-        datasets = {level: _dataset(part, draws, rng) for level, part in self.parts.items()}
+        trees = self._each(lambda part: part._tree(draws, rng, None))
+        datasets = {level: tree["posterior"].to_dataset() for level, tree in trees.items()}
         names = list(dict.fromkeys(name for dataset in datasets.values() for name in dataset.data_vars))
         arrays: dict[str, NDArray[Any]] = {}
         axes: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -113,8 +113,8 @@ class GroupedPosterior:
                 axes[f"{name}[{level}]"] = {f"{axis}[{level}]": texts for axis, texts in layout.items()}
         return to_datatree(arrays, axes, attributes)
 
-    def __str__(self) -> str:
-        return as_text(f"posteriors of {len(self)} groups by {self.by}", self.summary())
+    def _title(self) -> str:
+        return f"posteriors of {len(self)} groups by {self.by}"
 
     def _each(self, ask: Callable[[Posterior], Any]) -> dict[str, Any]:
         return {level: ask(part) for level, part in self.parts.items()}
@@ -123,12 +123,6 @@ class GroupedPosterior:
 def group_dimension(by: str, taken: set[str]) -> str:
     """The dimension of the groups is named after their column, unless a parameter or another dimension is."""
     return f"{by}_group" if by in taken | {"chain", "draw"} else by
-
-
-def _dataset(part: Any, draws: int, rng: np.random.Generator) -> Any:
-    """The `posterior` group of one part; released draws are exported as they are."""
-    tree = part.to_datatree() if isinstance(part, Draws) else part.to_datatree(draws, rng)
-    return tree["posterior"].to_dataset()
 
 
 def _levels(variable: Any) -> dict[str, tuple[str, ...]]:

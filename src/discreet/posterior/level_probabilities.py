@@ -2,20 +2,17 @@
 
     p(θ | y) = Σ_k P(k | y) Dirichlet(θ; k + alpha),    P(k | y) ∝ P(k | N) P(N) Π_j f(y_j - k_j)         [B-4]
 
-The sum runs over every composition k of the total N and is exact (`samplers.lattice`).
+The sum runs over every composition k of the total N and is exact (`inference.counts.compositions`).
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
-from discreet.inference.counts.compositions import Lattice, Total
+from discreet.inference.counts.compositions import Compositions, Total
 from discreet.inference.counts.noisy_counts import Multinomial, NoisyCells, Polya
 from discreet.inference.counts.simplex import (
     concentrations,
@@ -26,9 +23,10 @@ from discreet.inference.counts.simplex import (
     sums_of_others,
 )
 from discreet.noise import NoiseLaw
+from discreet.posterior.base import Posterior
 from discreet.posterior.beta import BetaMixture
-from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
-from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, check_released, describe, tails
+from discreet.posterior.export import Axes
+from discreet.posterior.summary import check_released
 from discreet.schema.row_counts import Sizes
 
 __all__ = ["DirichletLattice", "DirichletPosterior", "dirichlet_from_counts"]
@@ -40,62 +38,29 @@ STORED_DRAWS = 20_000
 
 
 @dataclass(frozen=True)
-class _DirichletAnswers(ABC):
+class _DirichletAnswers(Posterior):
     """What both posteriors answer in the same words; vectors follow the order of `levels`."""
 
     alpha: Array
     levels: tuple[str, ...]
-
-    @abstractmethod
-    def mean(self) -> Array:
-        """Posterior mean of every probability."""
-
-    @abstractmethod
-    def sd(self) -> Array:
-        """Posterior standard deviation of every probability."""
-
-    @abstractmethod
-    def quantile(self, q: float) -> Array:
-        """The q-quantile of every probability."""
-
-    @abstractmethod
-    def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
-        """Independent draws (n, levels)."""
-
-    def interval(self, level: float = 0.9) -> tuple[Array, Array]:
-        """Lower and upper ends of equal-tailed intervals, one for every level on its own."""
-        lower, upper = tails(level)
-        return self.quantile(float(lower)), self.quantile(float(upper))
 
     def predict(self, n: int, rng: np.random.Generator | None = None) -> Integers:
         """Level codes of n new records, each an independent draw from the posterior predictive law."""
         rng = np.random.default_rng(rng)
         return draw_codes(self.sample(n, rng), rng)
 
-    def summary(self) -> Summary:
-        """Mean, deviation and 90% interval of "probabilities[level]" for every level."""
-        lower, upper = self.interval(SUMMARY_LEVEL)
-        names = [f"probabilities[{level}]" for level in self.levels]
-        return describe(names, {"mean": self.mean(), "sd": self.sd(), "lower": lower, "upper": upper})
+    def _title(self) -> str:
+        return f"posterior of {len(self.levels)} probabilities"
 
-    def to_datatree(
-        self,
-        draws: int = DEFAULT_DRAWS,
-        rng: np.random.Generator | None = None,
-        attributes: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """Draws as an xarray DataTree for ArviZ; `attributes` must be public."""
-        return to_datatree(
-            {"probabilities": self.sample(draws, rng)}, {"probabilities": {"level": self.levels}}, attributes
-        )
-
-    def __str__(self) -> str:
-        return as_text(f"posterior of {len(self.levels)} probabilities", self.summary())
+    def _axes(self) -> Axes:
+        return {"probabilities": {"level": self.levels}}
 
 
 @dataclass(frozen=True)
 class DirichletPosterior(_DirichletAnswers):
     """Dirichlet(alpha): the plug-in posterior, which takes its counts at face value."""
+
+    _no_evidence = "must come from the noise-aware posterior, got a plug-in one"
 
     def mean(self) -> Array:
         """The shares alpha / Σ alpha."""
@@ -106,13 +71,6 @@ class DirichletPosterior(_DirichletAnswers):
         mean = self.mean()
         return np.asarray(np.sqrt(mean * (1.0 - mean) / (self.alpha.sum() + 1.0)))
 
-    def quantile(self, q: float) -> Array:
-        """Quantiles of the Beta marginals."""
-        rest = sums_of_others(self.alpha)
-        return np.array(
-            [BetaMixture(a, b, np.zeros(1), 0.0).quantile(q) for a, b in zip(self.alpha, rest, strict=True)]
-        )
-
     def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
         """Independent draws (n, levels)."""
         return dirichlet_draws(np.broadcast_to(self.alpha, (n, self.alpha.size)), np.random.default_rng(rng))
@@ -121,9 +79,10 @@ class DirichletPosterior(_DirichletAnswers):
         """Log-density at points of the simplex (last axis = levels)."""
         return log_dirichlet(np.asarray(x, dtype=float), self.alpha)
 
-    def log_evidence(self) -> float:
-        """Not defined: a plug-in posterior treats noisy counts as data it was not given."""
-        raise QueryError("DirichletPosterior.log_evidence must come from the noise-aware posterior, got a plug-in one")
+    def _quantiles(self, orders: Array) -> list[Array]:
+        rest = sums_of_others(self.alpha)
+        marginals = [BetaMixture(a, b, np.zeros(1), 0.0) for a, b in zip(self.alpha, rest, strict=True)]
+        return [np.array([marginal.quantile(q) for marginal in marginals]) for q in orders]
 
 
 @dataclass(frozen=True)
@@ -138,31 +97,24 @@ class DirichletLattice(_DirichletAnswers):
     released: Array
     law: NoiseLaw
     total: Total
-    lattice: Lattice
+    compositions: Compositions
 
     def mean(self) -> Array:
         """Posterior mean of every probability."""
-        if self._exact:
+        if self.total.public:
             return np.array([marginal.mean() for marginal in self._marginals])
         return moments_given(self._stored_parameters)[0]
 
     def sd(self) -> Array:
         """Posterior standard deviation of every probability."""
-        if self._exact:
+        if self.total.public:
             return np.array([marginal.sd() for marginal in self._marginals])
         return moments_given(self._stored_parameters)[1]
-
-    def quantile(self, q: float) -> Array:
-        """The q-quantile of every probability."""
-        check_order(q)
-        if self._exact:
-            return np.array([marginal.quantile(q) for marginal in self._marginals])
-        return np.asarray(np.quantile(self._stored, q, axis=0))
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
         """Independent exact draws (n, levels)."""
         rng = np.random.default_rng(rng)
-        return dirichlet_draws(self.lattice.sample(n, rng) + self.alpha, rng)
+        return dirichlet_draws(self.compositions.sample(n, rng) + self.alpha, rng)
 
     def log_density(self, x: ArrayLike) -> Array:
         """Log-density at points of the simplex: the same sum over counts with the probabilities given."""
@@ -174,28 +126,29 @@ class DirichletLattice(_DirichletAnswers):
 
     def log_evidence(self) -> float:
         """Log-probability (density, for continuous noise) of the released counts under the model."""
-        return self.lattice.log_evidence
+        return self.compositions.log_evidence
 
     def _log_likelihood(self, theta: Array) -> float:
         prior = Multinomial(np.log(np.maximum(theta, np.finfo(float).tiny)))
         cells = NoisyCells(self.released, self.law, prior, self.total.highest)
-        return Lattice.build(cells, Total(self.total.sizes, None)).log_evidence
+        return Compositions.build(cells, Total(self.total.sizes, None)).log_evidence
 
-    @property
-    def _exact(self) -> bool:
-        return self.total.public
+    def _quantiles(self, orders: Array) -> list[Array]:
+        if self.total.public:
+            return [np.array([marginal.quantile(q) for marginal in self._marginals]) for q in orders]
+        return [np.asarray(np.quantile(self._stored, q, axis=0)) for q in orders]
 
     @cached_property
     def _marginals(self) -> tuple[BetaMixture, ...]:
         rest, n = sums_of_others(self.alpha), self.total.highest
         return tuple(
             BetaMixture(law.support + a, n - law.support + b, _log(law.weights), self.log_evidence())
-            for law, a, b in zip(self.lattice.marginals(), self.alpha, rest, strict=True)
+            for law, a, b in zip(self.compositions.marginals(), self.alpha, rest, strict=True)
         )
 
     @cached_property
     def _stored_parameters(self) -> Array:
-        return self.lattice.sample(STORED_DRAWS, np.random.default_rng(0)) + self.alpha
+        return self.compositions.sample(STORED_DRAWS, np.random.default_rng(0)) + self.alpha
 
     @cached_property
     def _stored(self) -> Array:
@@ -213,8 +166,8 @@ def dirichlet_from_counts(
             f"dirichlet_from_counts.y must have one count for each of {len(levels)} levels, got {released.shape}"
         )
     total = Total(sizes, float(alpha.sum()))
-    lattice = Lattice.build(NoisyCells(released, law, Polya(alpha), total.highest), total)
-    return DirichletLattice(alpha, tuple(levels), released, law, total, lattice)
+    compositions = Compositions.build(NoisyCells(released, law, Polya(alpha), total.highest), total)
+    return DirichletLattice(alpha, tuple(levels), released, law, total, compositions)
 
 
 def _log(weights: Array) -> Array:

@@ -1,7 +1,7 @@
 """A discrete network of known graph given only noisy tables of every node and its parents.
 
-The conditional probabilities θ_j[parents, level] have independent Dirichlet rows. `samplers.network` draws them, and
-the number of records where it is private, from their exact posterior given the release.
+The conditional probabilities θ_j[parents, level] have independent Dirichlet rows. `inference.network` draws them,
+and the number of records where it is private, from their exact posterior given the release.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,25 +1,26 @@
 """Partial pooling: groups that learn from each other. Free post-processing of a release with `by`.
 
 Each group has one parameter theta with an unconstrained coordinate eta; the coordinates of the groups are normal around
-a population whose centre and spread are learned with them (`posterior.population`). The centre has the model's own
-prior; the spread is half-normal with the prior's deviation, at most 1 on a log or logit scale.
+a population whose centre and spread are learned with them (`inference.groups.population`). The centre has the model's
+own prior; the spread is half-normal with the prior's deviation, at most 1 on a log or logit scale.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.groups.population import Hyperprior, Population, fit_population
-from discreet.inference.groups.sinh_quadrature import GradedCurve, trace
+from discreet.inference.groups.sinh_quadrature import SinhCurve, trace
 from discreet.numerics.link import Link
-from discreet.posterior.curve import Records
-from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
+from discreet.posterior.base import Posterior
+from discreet.posterior.export import to_datatree
 from discreet.posterior.groups import group_dimension
-from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, describe, tails
+from discreet.posterior.record_laws import RecordLaw
+from discreet.posterior.summary import SUMMARY_LEVEL, Summary, describe, tails
 
 __all__ = ["Likelihood", "PooledPosterior", "Scalar", "pooled_posterior"]
 
@@ -41,7 +42,7 @@ class Scalar:
     mean: float
     sd: float
     ends: tuple[float, float] = (0.0, 1.0)
-    record: Records | None = None
+    record: RecordLaw | None = None
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.mean) and 0.0 < self.sd < np.inf):
@@ -68,7 +69,7 @@ class Scalar:
 
 
 @dataclass(frozen=True)
-class PooledPosterior:
+class PooledPosterior(Posterior):
     """The joint posterior of all groups and of their population; every answer is by level.
 
     Quantiles and intervals are exact to about seven digits where likelihoods are smooth; where noise leaves corners and
@@ -80,7 +81,9 @@ class PooledPosterior:
     levels: tuple[str, ...]
     scalar: Scalar
     population: Population
-    curves: Mapping[str, GradedCurve]
+    curves: Mapping[str, SinhCurve]
+
+    _no_density = "must be asked of one group: use the posterior without pooling"
 
     def mean(self) -> dict[str, float]:
         """Posterior mean of every group."""
@@ -89,16 +92,6 @@ class PooledPosterior:
     def sd(self) -> dict[str, float]:
         """Posterior standard deviation of every group."""
         return {level: _moments(curve, self.scalar.theta)[1] for level, curve in self.curves.items()}
-
-    def quantile(self, q: float) -> dict[str, float]:
-        """The q-quantile of every group."""
-        check_order(q)
-        return {level: float(self._quantiles(curve, np.array([q]))[0]) for level, curve in self.curves.items()}
-
-    def interval(self, level: float = 0.9) -> dict[str, tuple[float, float]]:
-        """Equal-tailed interval of every group, each on its own."""
-        ends = {name: self._quantiles(curve, tails(level)) for name, curve in self.curves.items()}
-        return {name: (float(lower), float(upper)) for name, (lower, upper) in ends.items()}
 
     def cdf(self, x: Mapping[str, ArrayLike]) -> dict[str, Array]:
         """P(theta ≤ x) of the groups that are asked for."""
@@ -115,10 +108,6 @@ class PooledPosterior:
         rng = np.random.default_rng(rng)
         return {level: self.scalar.record.draw(theta, rng) for level, theta in self.sample(n, rng).items()}
 
-    def log_density(self, x: object) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
-        """Refused: the groups have a joint density only."""
-        raise QueryError("PooledPosterior.log_density must be asked of one group: use the posterior without pooling")
-
     def log_evidence(self) -> float:
         """Log-probability of all groups' releases under the hierarchy."""
         return self.population.log_evidence
@@ -131,23 +120,22 @@ class PooledPosterior:
         names = [f"{level}: {self.scalar.parameter}" for level in self.levels] + ["population mean"]
         curves = [*self.curves.values(), self.population.centre]
         moments = [_moments(curve, self.scalar.theta) for curve in curves]
-        ends = [self._quantiles(curve, tails(SUMMARY_LEVEL)) for curve in curves]
+        ends = [self.scalar.theta(curve.quantiles(tails(SUMMARY_LEVEL))) for curve in curves]
         spread = self.population.spread
         moments.append(_moments(spread, self.population.tau_at))
         ends.append(self.population.tau_at(spread.quantiles(tails(SUMMARY_LEVEL))))
         columns = zip(("mean", "sd", "lower", "upper"), [*zip(*moments, strict=True), *np.transpose(ends)], strict=True)
         return describe([*names, "population spread"], dict(columns))
 
-    def to_datatree(
-        self,
-        draws: int = DEFAULT_DRAWS,
-        rng: np.random.Generator | None = None,
-        attributes: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """Joint draws as an xarray DataTree for ArviZ, groups on the first dimension after the draws.
+    def _title(self) -> str:
+        return f"partially pooled posterior of {len(self.levels)} groups by {self.by}"
 
-        `attributes` must be public.
-        """
+    def _quantiles(self, orders: Array) -> list[dict[str, float]]:
+        found = {level: self.scalar.theta(curve.quantiles(orders)) for level, curve in self.curves.items()}
+        return [{level: float(values[i]) for level, values in found.items()} for i in range(orders.size)]
+
+    def _tree(self, draws: int, rng: np.random.Generator | None, attributes: Mapping[str, Any] | None) -> Any:
+        """Joint draws, groups on the first dimension after the draws."""
         m, tau, groups = self._draw(draws, np.random.default_rng(rng))
         parameter = self.scalar.parameter
         arrays = {
@@ -157,16 +145,10 @@ class PooledPosterior:
         }
         return to_datatree(arrays, {parameter: {group_dimension(self.by, set(arrays)): self.levels}}, attributes)
 
-    def __str__(self) -> str:
-        return as_text(f"partially pooled posterior of {len(self.levels)} groups by {self.by}", self.summary())
-
     def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array, dict[str, Array]]:
         m, tau = self.population.sample(n, rng)
         groups = zip(self.levels, self.population.groups, strict=True)
         return m, tau, {level: self.scalar.theta(curve.draw_blurred(m, tau, rng)) for level, curve in groups}
-
-    def _quantiles(self, curve: GradedCurve, q: Array) -> Array:
-        return self.scalar.theta(curve.quantiles(q))
 
 
 def pooled_posterior(by: str, likelihoods: Mapping[str, Likelihood], scalar: Scalar) -> PooledPosterior:
@@ -201,7 +183,7 @@ def _log_likelihood(level: str, likelihood: Likelihood, scalar: Scalar) -> Calla
     return of_eta
 
 
-def _moments(curve: GradedCurve, f: Callable[[Array], Array]) -> tuple[float, float]:
+def _moments(curve: SinhCurve, f: Callable[[Array], Array]) -> tuple[float, float]:
     """Mean and deviation of f(x) when x has the density of the curve."""
     mean = curve.average(f)
     return mean, float(np.sqrt(curve.average(lambda x: (f(x) - mean) ** 2)))

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.counts.simplex import draw_codes
-from discreet.posterior.curve import Records
 
 __all__ = ["BernoulliRecord", "LevelRecord", "OneParameter", "RecordLaw"]
 
@@ -19,9 +18,9 @@ Array = NDArray[np.float64]
 
 
 class RecordLaw(Protocol):
-    """How new records follow from parameters."""
+    """How new records follow from parameters: an array where there is one of them, arrays by name otherwise."""
 
-    def draw(self, parameters: Mapping[str, Array], rng: np.random.Generator) -> Any:
+    def draw(self, parameters: Any, rng: np.random.Generator) -> Any:
         """One record for each entry along the first axis of the parameters."""
 
 
@@ -29,18 +28,18 @@ class RecordLaw(Protocol):
 class BernoulliRecord:
     """New codes 0 and 1, given their probability."""
 
-    def draw(self, theta: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, parameters: Array, rng: np.random.Generator) -> NDArray[np.int64]:
         """One code for every probability."""
-        return (rng.random(theta.shape) < theta).astype(np.int64)
+        return (rng.random(parameters.shape) < parameters).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class LevelRecord:
     """New codes of levels, given the probabilities of all of them."""
 
-    def draw(self, theta: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, parameters: Array, rng: np.random.Generator) -> NDArray[np.int64]:
         """One code for every vector of probabilities."""
-        return draw_codes(theta, rng)
+        return draw_codes(parameters, rng)
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class OneParameter:
     """The law of a record that depends on one parameter, by its name."""
 
     parameter: str
-    record: Records
+    record: RecordLaw
 
     def draw(self, parameters: Mapping[str, Array], rng: np.random.Generator) -> Any:
         """One record for each parameter."""

@@ -1,13 +1,13 @@
 """The words all posteriors share: quantile orders, interval tails, and the summary table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 
-__all__ = ["SUMMARY_LEVEL", "Summary", "as_text", "check_order", "check_released", "describe", "tails"]
+__all__ = ["SUMMARY_LEVEL", "Summary", "as_text", "check_order", "check_released", "describe", "labels", "tails"]
 
 Summary = dict[str, dict[str, float]]
 
@@ -37,6 +37,14 @@ def describe(names: Iterable[str], columns: Mapping[str, ArrayLike]) -> Summary:
     """{parameter: {column: value}} from flat columns, in the order of `names`."""
     flat = {column: np.ravel(np.asarray(values, dtype=float)) for column, values in columns.items()}
     return {name: {column: float(flat[column][i]) for column in flat} for i, name in enumerate(names)}
+
+
+def labels(name: str, axes: Mapping[str, Sequence[str]]) -> list[str]:
+    """The names of a parameter's coordinates, in order: "name", or "name[level, …]" along its axes."""
+    if not axes:
+        return [name]
+    places = np.ndindex(*map(len, axes.values()))
+    return [f"{name}[{', '.join(texts[i] for texts, i in zip(axes.values(), at, strict=True))}]" for at in places]
 
 
 def as_text(title: str, summary: Summary) -> str:

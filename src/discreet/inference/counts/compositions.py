@@ -6,7 +6,7 @@ posterior is
     P(k | y) ∝ g(N) Π_j w_j(k_j),   g(N) = P(N) N! Γ(A) / Γ(N + A)
 
 (Dirichlet-multinomial, A = Σ alpha; without the two Γ when the cell probabilities are given). The sum over all k,
-which is the evidence, and exact independent draws come from the convolutions of `chain`.
+which is the evidence, and exact independent draws come from `convolution`.
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.counts.convolution import Law
-from discreet.inference.counts.noisy_counts import Cells, Window
-from discreet.inference.counts.tilted_ranges import Patchwork
+from discreet.inference.counts.noisy_counts import Cells, CountWindow
+from discreet.inference.counts.tilted_ranges import TiltedRanges
 from discreet.numerics.gamma_functions import log_gamma_ratio
 from discreet.schema.row_counts import Sizes
 
-__all__ = ["Lattice", "Total", "log_arrangements"]
+__all__ = ["Compositions", "Total", "log_arrangements"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -75,39 +75,39 @@ class Total:
 
 
 @dataclass(frozen=True)
-class Lattice:
-    """Cells and the posterior of their total."""
+class Compositions:
+    """All ways in which the cells add up to a possible total, and the posterior of that total."""
 
-    patchwork: Patchwork
+    ranges: TiltedRanges
     totals: Integers
     log_weights: Array
 
     @classmethod
-    def build(cls, cells: Cells, total: Total) -> "Lattice":
+    def build(cls, cells: Cells, total: Total) -> "Compositions":
         """Tilt to the public total, or to the most probable one and widen until nothing that matters is left out."""
         target = float(total.lowest) if total.public else _most_probable_total(cells, total)
-        lattice = cls._of(Patchwork.around(cells, target, total.highest), total)
+        compositions = cls._of(TiltedRanges.around(cells, target, total.highest), total)
         while True:
-            low, high = int(lattice.totals[0]), int(lattice.totals[-1])
-            matters = lattice.log_weights[[0, -1]] > lattice.log_weights.max() - OMITTED
+            low, high = int(compositions.totals[0]), int(compositions.totals[-1])
+            matters = compositions.log_weights[[0, -1]] > compositions.log_weights.max() - OMITTED
             wider_low = max(total.lowest, low - (high - low) // 2 - 1) if matters[0] else low
             wider_high = min(total.highest, high + (high - low) // 2 + 1) if matters[1] else high
-            log_share = lattice.log_weights - lattice.log_weights.max()
+            log_share = compositions.log_weights - compositions.log_weights.max()
             settled = (wider_low, wider_high) == (low, high)
-            if settled and lattice.patchwork.is_reliable(lattice.totals, log_share):
-                return lattice
-            widened = cls._of(Patchwork.over(cells, wider_low, wider_high, total.highest), total)
+            if settled and compositions.ranges.is_reliable(compositions.totals, log_share):
+                return compositions
+            widened = cls._of(TiltedRanges.over(cells, wider_low, wider_high, total.highest), total)
             if widened.totals[0] >= low and widened.totals[-1] <= high:  # the cells cannot reach any further
                 return widened
-            lattice = widened
+            compositions = widened
 
     @classmethod
-    def _of(cls, patchwork: Patchwork, total: Total) -> "Lattice":
-        totals, log_weights = patchwork.log_totals()
+    def _of(cls, ranges: TiltedRanges, total: Total) -> "Compositions":
+        totals, log_weights = ranges.log_totals()
         allowed = (totals >= total.lowest) & (totals <= total.highest)
         if not allowed.any():
-            raise QueryError(f"Lattice.total must be possible for its cells, got {total.lowest}..{total.highest}")
-        return cls(patchwork, totals[allowed], log_weights[allowed] + total.log_weight(totals[allowed]))
+            raise QueryError(f"Compositions.total must be possible for its cells, got {total.lowest}..{total.highest}")
+        return cls(ranges, totals[allowed], log_weights[allowed] + total.log_weight(totals[allowed]))
 
     @property
     def log_evidence(self) -> float:
@@ -129,13 +129,13 @@ class Lattice:
 
     def sample(self, size: int, rng: np.random.Generator) -> Integers:
         """Independent draws of all counts: an array (size, cells)."""
-        return self.patchwork.sample(self.sample_totals(size, rng), rng)
+        return self.ranges.sample(self.sample_totals(size, rng), rng)
 
     def marginals(self) -> tuple[Law, ...]:
         """The exact law of every count; needs a public total."""
         if self.totals.size != 1:
-            raise QueryError("Lattice.marginals must have a public total, got a private one")
-        return self.patchwork.marginals(int(self.totals[0]))
+            raise QueryError("Compositions.marginals must have a public total, got a private one")
+        return self.ranges.marginals(int(self.totals[0]))
 
 
 def _most_probable_total(cells: Cells, total: Total) -> float:
@@ -164,5 +164,5 @@ def _most_probable_total(cells: Cells, total: Total) -> float:
     return float(np.clip(mean(0.5 * (near + far)), total.lowest, total.highest))
 
 
-def _deviation(window: Window) -> float:
+def _deviation(window: CountWindow) -> float:
     return float(np.sqrt(window.moments(0.0)[1].sum()))

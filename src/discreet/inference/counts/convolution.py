@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.inference.counts.noisy_counts import NEGLIGIBLE, Cells, Window, tilt_to
+from discreet.inference.counts.noisy_counts import NEGLIGIBLE, Cells, CountWindow, tilt_to
 
-__all__ = ["Chain", "Law"]
+__all__ = ["Convolution", "Law"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -59,7 +59,7 @@ class Law:
 
 
 @dataclass(frozen=True)
-class Chain:
+class Convolution:
     """Cells under a tilt and their partial sums; `log_scale` undoes tilt and normalisation at the total `base`."""
 
     cells: tuple[Law, ...]
@@ -69,8 +69,8 @@ class Chain:
     log_scale: float
 
     @classmethod
-    def build(cls, cells: Cells, total: float, highest: int) -> "Chain":
-        """The chain tilted so that the cells add up to `total` on average; totals above `highest` are dropped."""
+    def build(cls, cells: Cells, total: float, highest: int) -> "Convolution":
+        """The convolution tilted so that the cells add up to `total` on average; totals above `highest` are dropped."""
         tilt, window = tilt_to(cells, total)
         log_weights = window.tilted(tilt)
         peaks = log_weights.max(axis=1)
@@ -93,7 +93,7 @@ class Chain:
         last = self.sums[-1]
         inside = (totals >= last.offset) & (totals < last.offset + last.weights.size)
         if not np.all(inside & (last.weights[np.where(inside, totals - last.offset, 0)] > 0)):
-            raise QueryError("Chain.sample totals must be among those of Chain.log_totals")
+            raise QueryError("Convolution.sample totals must be among those of Convolution.log_totals")
         moments = np.array([law.moments() for law in self.cells])
         variances = np.cumsum(moments[:, 1])
         gain = np.divide(moments[:, 1], variances, out=np.zeros_like(variances), where=variances > 0)
@@ -115,7 +115,7 @@ class Chain:
         )
 
 
-def _cell(window: Window, j: int, log_weights: Array, mass: float) -> Law:
+def _cell(window: CountWindow, j: int, log_weights: Array, mass: float) -> Law:
     kept = np.flatnonzero(log_weights > -NEGLIGIBLE)
     return Law(int(window.low[j] + kept[0]), np.exp(log_weights[kept[0] : kept[-1] + 1]) / mass)
 

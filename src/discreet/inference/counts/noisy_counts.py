@@ -11,7 +11,7 @@ wanted total, so windows are grown until both ends are negligible under the tilt
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.noise import NoiseLaw
 from discreet.numerics.gamma_functions import log_polya
 
-__all__ = ["Cells", "Multinomial", "NoisyCells", "Polya", "Table", "Window", "plausible", "tilt_to"]
+__all__ = ["Cells", "CountWindow", "KnownCells", "Multinomial", "NoisyCells", "Polya", "plausible", "tilt_to"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -28,7 +28,7 @@ NEGLIGIBLE = 45.0  # nats: e^-45 is far below the rounding error of a sum that s
 
 
 @dataclass(frozen=True)
-class Window:
+class CountWindow:
     """Log-weights of every cell (rows) at low, low + 1, …; -inf where a value is impossible.
 
     `complete` says that no value outside the window is possible, `highest` is the largest possible one.
@@ -67,7 +67,7 @@ class Cells(Protocol):
     def radius(self) -> int:
         """A radius to start from."""
 
-    def window(self, radius: int) -> Window:
+    def window(self, radius: int) -> CountWindow:
         """The window of that radius around the likely values."""
 
 
@@ -76,6 +76,11 @@ class Polya:
     """Unknown cell probabilities with a Dirichlet(alpha) prior."""
 
     alpha: Array
+
+    @property
+    def concentration(self) -> float:
+        """A = Σ alpha."""
+        return float(self.alpha.sum())
 
     def log_weight(self, k: Array) -> Array:
         """Log of Γ(k + alpha) / (k! Γ(alpha)), one row per cell."""
@@ -87,6 +92,7 @@ class Multinomial:
     """Given cell probabilities."""
 
     log_theta: Array
+    concentration: ClassVar[None] = None
 
     def log_weight(self, k: Array) -> Array:
         """Log of θ^k / k!, one row per cell."""
@@ -118,7 +124,7 @@ class NoisyCells:
         """Where the noise alone is negligible, with room for the prior."""
         return int(np.ceil(min(self.law.reach(60.0), 2.0**40))) + 8
 
-    def window(self, radius: int) -> Window:
+    def window(self, radius: int) -> CountWindow:
         """`radius` values on each side of the released count, moved inside 0..highest."""
         width = min(2 * radius + 1, self.highest + 1)
         released = plausible(self.released, self.law, self.highest)
@@ -126,26 +132,26 @@ class NoisyCells:
         low = np.clip(centre - radius, 0, self.highest + 1 - width)
         k = (low[:, None] + np.arange(width)).astype(float)
         log_weights = self.prior.log_weight(k) + self.law.log_density(released[:, None] - k)
-        return Window(low, log_weights, self.highest, complete=width == self.highest + 1)
+        return CountWindow(low, log_weights, self.highest, complete=width == self.highest + 1)
 
 
 @dataclass(frozen=True)
-class Table:
+class KnownCells:
     """Cells whose weights are already known everywhere they matter."""
 
-    weights: Window
+    weights: CountWindow
 
     @property
     def radius(self) -> int:
         """Unused: the window is complete."""
         return 1
 
-    def window(self, radius: int) -> Window:  # noqa: ARG002 - the protocol's signature
+    def window(self, radius: int) -> CountWindow:  # noqa: ARG002 - the protocol's signature
         """The given weights, whatever the radius."""
         return self.weights
 
 
-def tilt_to(cells: Cells, total: float) -> tuple[float, Window]:
+def tilt_to(cells: Cells, total: float) -> tuple[float, CountWindow]:
     """The tilt under which the independent cells add up to `total` on average, and a window wide enough for it."""
     radius, tilt = cells.radius, 0.0
     while True:
@@ -156,7 +162,7 @@ def tilt_to(cells: Cells, total: float) -> tuple[float, Window]:
         radius *= 2
 
 
-def _solve_tilt(window: Window, total: float, start: float) -> float:
+def _solve_tilt(window: CountWindow, total: float, start: float) -> float:
     """Newton's method on the increasing mean, kept inside a bracket; a tenth of a deviation is near enough."""
     possible = np.isfinite(window.log_weights)
     least = float(np.sum(window.low + possible.argmax(axis=1)))

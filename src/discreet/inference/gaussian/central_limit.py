@@ -5,7 +5,8 @@
 m and C are the mean and covariance of what one clamped record adds to the terms (`clamped_moments`). The sums are
 integrated out: y | theta, w ~ N(N m, N C + diag(w)). A linear model of N m around a central theta makes theta given
 (w, y) nearly normal, whether the release or the prior decides. That normal law shapes the moves of theta: slices on its
-ellipses, one node or factor at a time, and trajectories of everything with its precision as mass (`kernels.moves`).
+ellipses, one node or factor at a time, and trajectories of everything with its precision as mass
+(`kernels.slice_moves`).
 The centre is found by least squares, replaced twice during warm-up by the mean of the chains, and then kept, as is the
 length of the trajectories' steps. C is frozen at the centre inside a sweep and corrected by acceptance at its end, so
 that the chains are exact for the law above. Rare levels need some tens of records for sums to be near normal.
@@ -35,7 +36,6 @@ from discreet.inference.gaussian.coordinates import (
 from discreet.inference.gaussian.first_guess import first_guess
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
 from discreet.inference.gaussian.released_sums import Term
-from discreet.noise import DiscreteGaussian
 from discreet.queries.centred_columns import Axis
 from discreet.schema.row_counts import Sizes
 
@@ -126,23 +126,21 @@ class CentralLimit:
     @classmethod
     def of(cls, system: GaussianSystem, axes: Sequence[Axis], terms: Sequence[Term], sizes: Sizes) -> "CentralLimit":
         """Pack a system and what was released of it."""
-        from discreet.inference.gaussian.kernels.coordinate_maps import Records
         from discreet.inference.gaussian.kernels.density import NoisySums
 
         units, coordinates = term_units(axes, terms), coordinates_of(system, terms, sizes)
         noisy = NoisySums(
             released=np.array([term.released for term in terms]) / units,
             variance=np.array([max(term.law.variance, LEAST_VARIANCE) for term in terms]) / units**2,
-            laplace=np.array([not isinstance(term.law, DiscreteGaussian) for term in terms]),
+            laplace=np.array([not term.law.gaussian for term in terms]),
         )
         guess = first_guess(system, axes, terms, likely_size(terms, sizes))
         *_, probabilities = flatten(system, guess)
-        points = quasi_random(system, probabilities, POINTS)
         return cls(
             layout_of(system, axes, terms),
             coordinates,
             noisy,
-            Records(points.errors, points.codes, points.proposal),
+            quasi_random(system, probabilities, POINTS),
             encode(system, coordinates, guess),
             small_steps(system, coordinates, axes),
             *prior_moments(system, coordinates, sizes),

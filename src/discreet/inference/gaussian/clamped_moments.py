@@ -9,7 +9,6 @@ public probabilities, flattened so that rare levels are present, and weighted ba
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
@@ -24,28 +23,15 @@ from discreet.queries.centred_columns import Axis
 
 if TYPE_CHECKING:
     from discreet.inference.gaussian.kernels.clamped import TermLayout
+    from discreet.inference.gaussian.kernels.coordinate_maps import Records
 
-__all__ = ["Points", "flatten", "layout_of", "mean_and_covariance", "quasi_random", "term_units"]
+__all__ = ["flatten", "layout_of", "quasi_random", "term_units"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MOST_COMBINATIONS = 2000
 SEED = 20_240_613  # of the fixed quasi-random records: public, and the same for everybody
-
-
-@dataclass(frozen=True, eq=False)
-class Points:
-    """Quasi-random records: standard errors (points, nodes), and codes (points, factors) of known probabilities."""
-
-    errors: Array
-    codes: Integers
-    proposal: Array  # probabilities of the levels of all factors, end to end
-
-    def weights(self, layout: "TermLayout", probabilities: Array) -> Array:
-        """How much each point counts under the probabilities asked for."""
-        ratio = (probabilities / self.proposal)[layout.level_starts[:-1] + self.codes]
-        return np.asarray(ratio.prod(axis=1))
 
 
 def layout_of(system: GaussianSystem, axes: Sequence[Axis], terms: Sequence[Term]) -> "TermLayout":
@@ -63,18 +49,18 @@ def layout_of(system: GaussianSystem, axes: Sequence[Axis], terms: Sequence[Term
     levels = np.full((len(terms), 2, 2), -1)
     for t, term in enumerate(terms):
         levels[t, : len(term.levels)] = np.reshape(term.levels, (-1, 2))
-    lattice = np.array([_lattice(axis) for axis in axes]).reshape(-1, 5).T.copy()
+    grids = np.array([_value_grid(axis) for axis in axes]).reshape(-1, 5).T.copy()
     return TermLayout(
         starts=np.cumsum([0, *(places.size for places in system.regressors)]),
         places=np.concatenate(system.regressors),
         dummy_factor=dummy_factor,
         dummy_level=dummy_level,
         level_starts=np.cumsum([0, *sizes]),
-        slope=lattice[0],
-        offset=lattice[1],
-        low=lattice[2],
-        high=lattice[3],
-        spacing=lattice[4],
+        slope=grids[0],
+        offset=grids[1],
+        low=grids[2],
+        high=grids[3],
+        spacing=grids[4],
         shifted=np.array([*(bool(factors) for factors in shifting), False], dtype=np.int64),
         combinations=_combinations(sizes, frozenset().union(*shifting)),
         products=np.array([[*nodes, *(-1,) * (2 - len(nodes))] for nodes in products]),
@@ -88,10 +74,12 @@ def term_units(axes: Sequence[Axis], terms: Sequence[Term]) -> Array:
     return np.array([prod((float(axes[number].reach) for number in term.numbers), start=1.0) for term in terms])
 
 
-def quasi_random(system: GaussianSystem, probabilities: Array, points: int) -> Points:
+def quasi_random(system: GaussianSystem, probabilities: Array, points: int) -> "Records":
     """Fixed points, with codes drawn half from the given level probabilities and half from all levels alike."""
     from scipy.special import ndtri
     from scipy.stats import qmc
+
+    from discreet.inference.gaussian.kernels.coordinate_maps import Records
 
     nodes, factors = len(system.nodes), len(system.factors)
     uniforms = qmc.Sobol(nodes + factors, rng=SEED).random(points)
@@ -102,7 +90,7 @@ def quasi_random(system: GaussianSystem, probabilities: Array, points: int) -> P
         proposal.append(share)
         start += factor.levels
     errors = ndtri(np.clip(uniforms[:, :nodes], 1e-12, 1 - 1e-12))
-    return Points(np.ascontiguousarray(errors), codes, np.concatenate([*proposal, np.zeros(0)]))
+    return Records(np.ascontiguousarray(errors), codes, np.concatenate([*proposal, np.zeros(0)]))
 
 
 def flatten(system: GaussianSystem, parameters: Mapping[str, ArrayLike]) -> tuple[Array, Array, Array]:
@@ -114,26 +102,7 @@ def flatten(system: GaussianSystem, parameters: Mapping[str, ArrayLike]) -> tupl
     return np.concatenate(coefficients), deviations, np.concatenate([*probabilities, np.zeros(0)])
 
 
-def mean_and_covariance(
-    system: GaussianSystem,
-    axes: Sequence[Axis],
-    terms: Sequence[Term],
-    parameters: Mapping[str, ArrayLike],
-    points: int = 4096,
-) -> tuple[Array, Array]:
-    """Mean (terms) and covariance (terms, terms) of what one record adds to the terms, in their own units."""
-    from discreet.inference.gaussian.kernels.clamped import term_covariance, term_means
-
-    layout, units = layout_of(system, axes, terms), term_units(axes, terms)
-    coefficients, deviations, probabilities = flatten(system, parameters)
-    records = quasi_random(system, probabilities, points)
-    weights = records.weights(layout, probabilities)
-    mean = term_means(layout, coefficients, deviations, probabilities)
-    covariance = term_covariance(layout, coefficients, deviations, weights, records.errors, records.codes)
-    return mean * units, covariance * np.outer(units, units)
-
-
-def _lattice(axis: Axis) -> tuple[float, float, float, float, float]:
+def _value_grid(axis: Axis) -> tuple[float, float, float, float, float]:
     """Slope and offset of u, the ends of the clamp and the spacing; a coarsened axis rounds up half a grid step."""
     reach, cell = float(axis.reach), float(1 << axis.shift)
     slope = 2.0 / (axis.grid * cell * reach)

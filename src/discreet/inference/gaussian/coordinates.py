@@ -1,6 +1,6 @@
 """Unconstrained coordinates of a Gaussian system: from parameters, back to parameters, and their prior's moments.
 
-The coordinates are those of `kernels.coordinates`: standardised coefficients, log-variances, log-ratios of level
+The coordinates are those of `kernels.coordinate_maps`: standardised coefficients, log-variances, log-ratios of level
 probabilities to the first level's, and the number of records where it is private.
 """
 
@@ -14,7 +14,7 @@ from discreet.inference.gaussian.clamped_moments import flatten
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
 from discreet.inference.gaussian.released_sums import Term
 from discreet.queries.centred_columns import Axis
-from discreet.schema.row_counts import KnownSize, Sizes
+from discreet.schema.row_counts import Sizes
 
 if TYPE_CHECKING:
     from discreet.inference.gaussian.kernels.coordinate_maps import Coordinates
@@ -52,7 +52,7 @@ def coordinates_of(system: GaussianSystem, terms: Sequence[Term], sizes: Sizes) 
 
 def likely_size(terms: Sequence[Term], sizes: Sizes) -> float:
     """The number of records that is public, or released with noise, or in the middle of its prior."""
-    if isinstance(sizes, KnownSize):
+    if sizes.lowest == sizes.highest:
         return float(sizes.highest)
     counted = _released_size(terms)
     if counted is None:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 
-__all__ = ["Factor", "GaussianSystem", "Node", "Parameters", "from_niw"]
+__all__ = ["Factor", "GaussianSystem", "NormalNode", "Parameters", "from_niw"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -48,7 +48,7 @@ class Factor:
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class NormalNode:
     """One numeric value: its regressors (constant, parents, dummies, in this order) and its conjugate prior.
 
     Parameters
@@ -76,12 +76,12 @@ class Node:
         object.__setattr__(self, "precision", np.atleast_2d(np.asarray(self.precision, dtype=float)))
         for field in ("shape", "rate"):
             if not 0.0 < getattr(self, field) < np.inf:
-                raise QueryError(f"Node.{field} must be above 0, got {getattr(self, field)!r}")
+                raise QueryError(f"NormalNode.{field} must be above 0, got {getattr(self, field)!r}")
         if self.mean.ndim != 1 or not np.all(np.isfinite(self.mean)):
-            raise QueryError(f"Node.mean must be a vector of numbers, got {self.mean}")
+            raise QueryError(f"NormalNode.mean must be a vector of numbers, got {self.mean}")
         if self.precision.shape != (self.mean.size, self.mean.size) or not _positive_definite(self.precision):
             raise QueryError(
-                f"Node.precision must be positive definite of order {self.mean.size}, got {self.precision}"
+                f"NormalNode.precision must be positive definite of order {self.mean.size}, got {self.precision}"
             )
 
 
@@ -89,17 +89,21 @@ class Node:
 class GaussianSystem:
     """Nodes in the order of dependence, and the factors their dummies come from."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[NormalNode, ...]
     factors: tuple[Factor, ...] = ()
 
     def __post_init__(self) -> None:
         for j, node in enumerate(self.nodes):
             if not all(0 <= parent < j for parent in node.parents):
-                raise QueryError(f"Node.parents of {node.name!r} must be earlier nodes, got {node.parents}")
+                raise QueryError(f"NormalNode.parents of {node.name!r} must be earlier nodes, got {node.parents}")
             if not all(0 <= factor < len(self.factors) for factor in node.dummies):
-                raise QueryError(f"Node.dummies of {node.name!r} must be factors of the system, got {node.dummies}")
+                raise QueryError(
+                    f"NormalNode.dummies of {node.name!r} must be factors of the system, got {node.dummies}"
+                )
             if node.mean.size != self.regressors[j].size:
-                raise QueryError(f"Node.mean of {node.name!r} must have one entry per regressor, got {node.mean.size}")
+                raise QueryError(
+                    f"NormalNode.mean of {node.name!r} must have one entry per regressor, got {node.mean.size}"
+                )
 
     @property
     def width(self) -> int:
@@ -195,11 +199,11 @@ class GaussianSystem:
             covariance[..., j, j] = parameters[f"variance[{j}]"] + explained
         return means, covariance
 
-    def _dummy_places(self, node: Node) -> list[int]:
+    def _dummy_places(self, node: NormalNode) -> list[int]:
         return [int(self.dummy_starts[f]) + level for f in node.dummies for level in range(self.factors[f].levels - 1)]
 
 
-def from_niw(names: Sequence[str], mean: ArrayLike, kappa: float, nu: float, psi: ArrayLike) -> tuple[Node, ...]:
+def from_niw(names: Sequence[str], mean: ArrayLike, kappa: float, nu: float, psi: ArrayLike) -> tuple[NormalNode, ...]:
     """Nodes of a multivariate normal with prior Sigma ~ InverseWishart(nu, Psi), mu | Sigma ~ N(mean, Sigma / kappa).
 
     Node j regresses on all earlier ones. The prior acts like kappa records at the mean with scatter Psi, so the
@@ -223,7 +227,7 @@ def from_niw(names: Sequence[str], mean: ArrayLike, kappa: float, nu: float, psi
         slopes = np.linalg.solve(scatter[:j, :j], scatter[:j, j])
         coefficients = np.concatenate([[centre[j] - slopes @ centre[:j]], slopes])
         rate = 0.5 * float(scatter[j, j] - slopes @ scatter[:j, j])
-        nodes.append(Node(name, tuple(range(j)), (), coefficients, precision, 0.5 * (nu - d + 1 + j), rate))
+        nodes.append(NormalNode(name, tuple(range(j)), (), coefficients, precision, 0.5 * (nu - d + 1 + j), rate))
     return tuple(nodes)
 
 

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from discreet.inference.gaussian.gaussian_system import GaussianSystem
 from discreet.inference.gaussian.released_sums import Term
-from discreet.noise import DiscreteGaussian
 from discreet.queries.centred_columns import Axis
 from discreet.schema.row_counts import Sizes
 
@@ -68,8 +67,7 @@ def _noisy(system: GaussianSystem, axes: Sequence[Axis], terms: Sequence[Term]) 
     for t, term in enumerate(terms):
         places = [1 + j for j in term.numbers] + [level_starts[f] + level for f, level in term.levels]
         parts[t, : len(places)] = places
-        gaussian = isinstance(term.law, DiscreteGaussian)
-        noise[t] = term.released, term.law.sigma if isinstance(term.law, DiscreteGaussian) else term.law.scale, gaussian
+        noise[t] = term.released, term.law.width, term.law.gaussian
     return np.array(scales, dtype=float), parts, noise
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.inference.groups.sinh_quadrature import DEPTH, WIDE, GradedCurve, trace, uniform_weights
+from discreet.inference.groups.sinh_quadrature import DEPTH, WIDE, SinhCurve, trace, uniform_weights
 
 __all__ = ["Hyperprior", "Population", "fit_population"]
 
@@ -53,7 +53,7 @@ class Population:
     it; `log_groups` (G, T, M) is log F_g; `log_masses` (T, M) are the log-probabilities of the nodes.
     """
 
-    groups: tuple[GradedCurve, ...]
+    groups: tuple[SinhCurve, ...]
     unit: float
     u: Array
     m: Array
@@ -70,7 +70,7 @@ class Population:
         """Standard deviation of the groups at any u."""
         return np.asarray(self.unit * np.sinh(u))
 
-    def group(self, g: int) -> GradedCurve:
+    def group(self, g: int) -> SinhCurve:
         """Posterior density of eta_g: its own likelihood times what everything else says about it."""
         own, others, used = self.groups[g], self._others(g), self._used
         low, high = self.m[used, 0] - 8.0 * self.tau[used], self.m[used, -1] + 8.0 * self.tau[used]
@@ -84,7 +84,7 @@ class Population:
         return curve
 
     @cached_property
-    def centre(self) -> GradedCurve:
+    def centre(self) -> SinhCurve:
         """Posterior density of m."""
         slices = [self._slice(i, self.log_masses) for i in self._used]
         low, high = self.m[self._used, 0], self.m[self._used, -1]
@@ -96,10 +96,10 @@ class Population:
         )
 
     @cached_property
-    def spread(self) -> GradedCurve:
+    def spread(self) -> SinhCurve:
         """Posterior density of u, with tau = unit · sinh(u)."""
         weights = uniform_weights(self.u)
-        return GradedCurve(self.u, weights, np.logaddexp.reduce(self.log_masses, axis=1) - np.log(weights))
+        return SinhCurve(self.u, weights, np.logaddexp.reduce(self.log_masses, axis=1) - np.log(weights))
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """Independent draws of (m, tau); between two nodes of the spread, m comes from either in proportion."""
@@ -133,17 +133,17 @@ class Population:
 
         return log_density
 
-    def _slice(self, i: int, log_masses: Array) -> GradedCurve:
+    def _slice(self, i: int, log_masses: Array) -> SinhCurve:
         """One row of the grid as a curve in m."""
         weights = uniform_weights(self.m[i])
-        return GradedCurve(self.m[i], weights, log_masses[i] - np.log(weights))
+        return SinhCurve(self.m[i], weights, log_masses[i] - np.log(weights))
 
     @cached_property
     def _used(self) -> NDArray[np.int64]:
         return np.flatnonzero(np.exp(self.log_masses).sum(axis=1) > NEGLIGIBLE)
 
 
-def fit_population(groups: tuple[GradedCurve, ...], prior: Hyperprior) -> Population:
+def fit_population(groups: tuple[SinhCurve, ...], prior: Hyperprior) -> Population:
     """Find where the mass of (m, tau) lies, then sum it on a grid that resolves it."""
     unit = min(prior.spread, *(2.0 * float(curve.weights.min()) for curve in groups)) / np.sqrt(len(groups))
     farthest = max(abs(float(curve.nodes[curve.log_values.argmax()]) - prior.mean) for curve in groups)
@@ -184,7 +184,7 @@ def _windows_at(finer: Array, u: Array, m: Array) -> tuple[Array, Array]:
 
 
 def _over_centre(
-    groups: tuple[GradedCurve, ...],
+    groups: tuple[SinhCurve, ...],
     prior: Hyperprior,
     unit: float,
     u: Array,
@@ -218,7 +218,7 @@ def _over_centre(
         size = 2 * size - 1
 
 
-def _joint(groups: tuple[GradedCurve, ...], prior: Hyperprior, m: Array, tau: Array) -> tuple[Array, Array]:
+def _joint(groups: tuple[SinhCurve, ...], prior: Hyperprior, m: Array, tau: Array) -> tuple[Array, Array]:
     """Log F_g (G, T, M) and the log joint density (T, M)."""
     log_groups = np.stack([curve.blurred(m, np.broadcast_to(tau, m.shape)) for curve in groups])
     return log_groups, np.asarray(log_groups.sum(axis=0) + prior.log_density(m, tau))

@@ -1,4 +1,4 @@
-"""A smooth positive function of one number, known by its log at graded nodes, and its averages over normal laws.
+"""A smooth positive function of one number, known by its log at spreading nodes, and its averages over normal laws.
 
     t_k = c + 8 w sinh(k / 16)        w/2 apart around the peak c, a sixteenth of the distance to c apart further out
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["DEPTH", "GradedCurve", "trace", "uniform_weights"]
+__all__ = ["DEPTH", "SinhCurve", "trace", "uniform_weights"]
 
 Array = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ LOG_NORMAL = -0.5 * NORMAL_NODES**2 - 0.5 * np.log(2.0 * np.pi) + np.log(0.5)
 
 
 @dataclass(frozen=True)
-class GradedCurve:
+class SinhCurve:
     """A function by its log at increasing nodes; `weights` are those of the trapezoid rule."""
 
     nodes: Array
@@ -153,7 +153,7 @@ class GradedCurve:
 
 def trace(
     log_f: Callable[[Array], Array], low: float, high: float, widest: float, tolerance: float = 1e-6
-) -> GradedCurve:
+) -> SinhCurve:
     """Nodes for a function on [low, high] whose width is at most `widest`; halved until its integral stands still.
 
     Halving at least squares the error, so what is left is far below `tolerance`.
@@ -164,7 +164,7 @@ def trace(
         first, last = (np.arcsinh((end - centre) / unit) / step for end in (low, high))
         u = np.arange(np.ceil(first - 1e-9), np.floor(last + 1e-9) + 1.0) * step
         nodes = centre + unit * np.sinh(u)
-        curve = GradedCurve(nodes, unit * np.cosh(u) * step, _softened(log_f(nodes)))
+        curve = SinhCurve(nodes, unit * np.cosh(u) * step, _softened(log_f(nodes)))
         # a function may be flat far out, where the step is large: what is near tells whether it is resolved
         near = np.exp(-0.5 * (16.0 * (nodes - centre) / (high - low)) ** 2)
         terms = near * np.exp(curve.log_values - curve.log_values.max()) * curve.weights

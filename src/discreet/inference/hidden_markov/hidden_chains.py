@@ -10,7 +10,6 @@ regions before single cells are sure of theirs; of several such starts the one w
 """
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
+from discreet.inference.parallel_chains import REPORTED, Progress, run_chains
 from discreet.queries.families import HiddenMarkov
 
 if TYPE_CHECKING:
@@ -32,17 +32,13 @@ __all__ = [
     "log_evidence",
     "plug_in_start",
     "prior_of",
-    "smoothed_states",
     "stack_draws",
 ]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Progress = Callable[[int], None]
 Sampler = Literal["blocked", "collapsed"]
 
-THREADS = 2
-REPORTED = 50  # states between two reports of progress
 STARTS = 3  # of each chain; the one with most evidence goes on
 NEVER = -1e300  # the log of an impossible event: 0 times it is 0, and it can be subtracted from itself
 FEW_EVENTS = 2.0  # the likelihood begins with the power at which a cell is worth this many levels
@@ -86,12 +82,10 @@ def hidden_chains(
     """
     flat = flat_counts(family, counts, observed)
 
-    def run(seed: Integers) -> list["Hidden"]:
-        return _run(family, flat, np.random.default_rng(seed), draws, warm_up, sampler, progress)
+    def run(own: np.random.Generator) -> list["Hidden"]:
+        return _run(family, flat, own, draws, warm_up, sampler, progress)
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        results = list(pool.map(run, rng.integers(2**63, size=(chains, 4))))
-    return stack_draws(family, results)
+    return stack_draws(family, run_chains(run, chains, rng))
 
 
 def cell_log_likelihoods(counts: ArrayLike, log_profiles: ArrayLike) -> Floats:
@@ -105,19 +99,6 @@ def cell_log_likelihoods(counts: ArrayLike, log_profiles: ArrayLike) -> Floats:
     logs = np.maximum(np.ascontiguousarray(log_profiles, dtype=float), NEVER)
     flat = log_likelihoods(np.ascontiguousarray(cells.reshape(-1, cells.shape[-1])), logs, 1.0)
     return np.asarray(flat.reshape(*cells.shape[:-1], logs.shape[0]))
-
-
-def smoothed_states(start: ArrayLike, transitions: ArrayLike, log_likelihoods: ArrayLike) -> Floats:
-    """P(state of a cell | all cells of its region), (regions, times, states), from log-likelihoods of that shape."""
-    from discreet.inference.hidden_markov.kernels.hidden_states import Hidden, smooth
-
-    cells = np.ascontiguousarray(log_likelihoods, dtype=float)
-    regions, times, size = cells.shape
-    with np.errstate(divide="ignore"):
-        log_start, log_transitions = (np.log(np.asarray(part, dtype=float)) for part in (start, transitions))
-    shape = np.empty((regions, times), dtype=np.int64)
-    hidden = Hidden(shape, np.maximum(log_start, NEVER), np.maximum(log_transitions, NEVER), np.empty((size, 0)))
-    return np.asarray(smooth(hidden, cells.reshape(-1, size)).reshape(cells.shape))
 
 
 def flat_counts(

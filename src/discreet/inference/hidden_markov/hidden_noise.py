@@ -1,6 +1,6 @@
 """Chains for a hidden Markov model of event logs, given only noisy counts of its cells.
 
-    n[c, d, :] ~ Multinomial(N[c], θ[z[c], d]);  y = n + noise;  z, θ and A as in `hidden_markov`
+    n[c, d, :] ~ Multinomial(N[c], θ[z[c], d]);  y = n + noise;  z, θ and A as in `hidden_chains`
     given the whole number of events, all ways to split it over the cells are alike; the whole has a declared prior
 
 True counts and totals are part of the state of a chain, so the posterior is that of the release itself: profiles are
@@ -8,8 +8,7 @@ not pulled towards the noise and states are not surer than the noise allows. The
 and `kernels.hidden_couplings`; a chain begins where a plug-in one ends that trusts each field by its noise.
 """
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,12 +24,13 @@ from discreet.inference.hidden_markov.hidden_chains import (
     prior_of,
     stack_draws,
 )
-from discreet.noise import DiscreteGaussian, NoiseLaw
+from discreet.inference.parallel_chains import REPORTED, Progress, run_chains
+from discreet.noise import NoiseLaw
 from discreet.queries.families import HiddenMarkov
 from discreet.schema.row_counts import Sizes
 
 if TYPE_CHECKING:
-    from discreet.inference.hidden_markov.kernels.hidden_counts import Counts, Plan
+    from discreet.inference.hidden_markov.kernels.hidden_counts import EventCounts, EventPlan
     from discreet.inference.hidden_markov.kernels.hidden_states import Hidden
     from discreet.inference.network.kernels.network_layout import Released
 
@@ -39,8 +39,6 @@ __all__ = ["noise_aware_chains", "released_counts", "start_chain"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-THREADS = 2
-REPORTED = 50  # states between two reports of progress
 PLUG_IN = 100  # sweeps of the plug-in chain at the start
 TRIALS = 4  # starts that share half of the warm-up; the most likely goes on
 LARGEST_BLOCK = 256  # events that are born or die at once
@@ -59,7 +57,7 @@ def noise_aware_chains(
     warm_up: int = 200,
     chains: int = 4,
     observed: NDArray[np.bool_] | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> HiddenDraws:
     """Draws of states, transitions, profiles and the events of every cell given the release.
 
@@ -84,13 +82,12 @@ def noise_aware_chains(
     kept = np.flatnonzero(np.ones(cells, dtype=bool) if observed is None else np.ravel(observed))
     if kept.size == 0:
         raise QueryError("noise_aware_chains.observed must have at least one cell")
-    noise = [laws[name] for name, _ in family.fields]
+    by_field = [laws[name] for name, _ in family.fields]
 
-    def run(seed: Integers) -> tuple[list["Hidden"], Integers]:
-        return _run(family, flat, kept, noise, sizes, np.random.default_rng(seed), draws, warm_up, progress)
+    def run(own: np.random.Generator) -> tuple[list["Hidden"], Integers]:
+        return _run(family, flat, kept, by_field, sizes, own, draws, warm_up, progress)
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        results = list(pool.map(run, rng.integers(2**63, size=(chains, 4))))
+    results = run_chains(run, chains, rng)
     return stack_draws(family, [kept for kept, _ in results], np.stack([totals for _, totals in results]))
 
 
@@ -98,19 +95,19 @@ def _run(
     family: HiddenMarkov,
     flat: Floats,
     kept: Integers,
-    noise: list[NoiseLaw],
+    laws: list[NoiseLaw],
     sizes: Sizes,
     rng: np.random.Generator,
     draws: int,
     warm_up: int,
-    progress: Callable[[int], None] | None,
+    progress: Progress | None,
 ) -> tuple[list["Hidden"], Integers]:
     """One chain, and the events of every cell (draws, regions, times)."""
     from discreet.inference.hidden_markov.kernels.hidden_couplings import advance
 
-    prior, released = prior_of(family), released_counts(flat, noise)
+    prior, released = prior_of(family), released_counts(flat, laws)
     ignored = np.setdiff1d(np.arange(len(flat)), kept)
-    hidden, state, plan = _best_start(family, flat, kept, noise, sizes, rng, warm_up // 2)
+    hidden, state, plan = _best_start(family, flat, kept, laws, sizes, rng, warm_up // 2)
     for _ in range(warm_up - warm_up // 2):
         advance(hidden, state, prior, released, plan, rng)
     if progress is not None:
@@ -130,35 +127,35 @@ def _best_start(
     family: HiddenMarkov,
     flat: Floats,
     kept: Integers,
-    noise: list[NoiseLaw],
+    laws: list[NoiseLaw],
     sizes: Sizes,
     rng: np.random.Generator,
     sweeps: int,
-) -> "tuple[Hidden, Counts, Plan]":
+) -> "tuple[Hidden, EventCounts, EventPlan]":
     """Several starts share the sweeps; the one whose later half is most likely goes on."""
     from discreet.inference.hidden_markov.kernels.hidden_couplings import advance
 
-    prior, released = prior_of(family), released_counts(flat, noise)
+    prior, released = prior_of(family), released_counts(flat, laws)
     trials = TRIALS if family.states > 1 and sweeps >= TRIALS else 1
     found = []
     for _ in range(trials):
-        hidden, state, plan = start_chain(family, flat, kept, noise, sizes, rng)
+        hidden, state, plan = start_chain(family, flat, kept, laws, sizes, rng)
         score = 0.0
         for sweep in range(sweeps // trials):
             advance(hidden, state, prior, released, plan, rng)
-            score += _log_joint(family, flat, kept, noise, hidden, state) if 2 * sweep >= sweeps // trials else 0.0
+            score += _log_joint(family, flat, kept, laws, hidden, state) if 2 * sweep >= sweeps // trials else 0.0
         found.append((score, (hidden, state, plan)))
     return max(found, key=lambda start: start[0])[1]
 
 
 def start_chain(
-    family: HiddenMarkov, flat: Floats, kept: Integers, noise: list[NoiseLaw], sizes: Sizes, rng: np.random.Generator
-) -> "tuple[Hidden, Counts, Plan]":
+    family: HiddenMarkov, flat: Floats, kept: Integers, laws: list[NoiseLaw], sizes: Sizes, rng: np.random.Generator
+) -> "tuple[Hidden, EventCounts, EventPlan]":
     """States and profiles of a plug-in chain on counts without most of their noise, and counts that fit them."""
-    from discreet.inference.hidden_markov.kernels.hidden_counts import Counts
+    from discreet.inference.hidden_markov.kernels.hidden_counts import EventCounts
 
     levels = np.array([levels for _, levels in family.fields])
-    variances = np.array([law.variance for law in noise])
+    variances = np.array([law.variance for law in laws])
     by_level = np.repeat(variances, levels)
     weights = 1.0 / (levels * variances)
     sums = np.add.reduceat(flat[kept], prior_of(family).first_level[:-1], axis=1)
@@ -174,20 +171,20 @@ def start_chain(
     hidden = plug_in_start(family, flat * trust, rng, PLUG_IN)
     likely = _pulled(flat, totals[:, np.newaxis] * np.exp(hidden.log_profiles)[hidden.states.ravel()], by_level)
     fields = [_nearest_counts(part, totals) for part in np.split(likely, np.cumsum(levels)[:-1], axis=1)]
-    state = Counts(np.concatenate(fields, axis=1).ravel(), totals, np.array([whole, ignored]))
+    state = EventCounts(np.concatenate(fields, axis=1).ravel(), totals, np.array([whole, ignored]))
     return hidden, state, _plan(kept, len(flat), whole, ignored, spread, variances, weights, sizes)
 
 
 def _log_joint(
-    family: HiddenMarkov, flat: Floats, kept: Integers, noise: list[NoiseLaw], hidden: "Hidden", state: "Counts"
+    family: HiddenMarkov, flat: Floats, kept: Integers, laws: list[NoiseLaw], hidden: "Hidden", state: "EventCounts"
 ) -> float:
     """Log-density of release, counts and states; a start that merged two states is far behind others."""
     from scipy.special import gammaln
 
     exact = state.levels.reshape(flat.shape).astype(float)
     parts = np.split(flat[kept] - exact[kept], prior_of(family).first_level[1:-1], axis=1)
-    ways = len(noise) * np.sum(gammaln(state.totals[kept] + 1.0)) - np.sum(gammaln(exact + 1.0))
-    density = sum(float(np.sum(law.log_density(part))) for law, part in zip(noise, parts, strict=True))
+    ways = len(laws) * np.sum(gammaln(state.totals[kept] + 1.0)) - np.sum(gammaln(exact + 1.0))
+    density = sum(float(np.sum(law.log_density(part))) for law, part in zip(laws, parts, strict=True))
     return float(density + ways + log_evidence(family, exact, hidden.states))
 
 
@@ -200,7 +197,7 @@ def _plan(
     variances: Floats,
     weights: Floats,
     sizes: Sizes,
-) -> "Plan":
+) -> "EventPlan":
     """How far events move at once, and the prior of the whole where it can matter.
 
     About 1 / Σ 1/v events can be born before the noise densities refuse, v the variance in each field; more than the
@@ -208,7 +205,7 @@ def _plan(
     """
     from scipy.special import gammaln
 
-    from discreet.inference.hidden_markov.kernels.hidden_counts import Plan
+    from discreet.inference.hidden_markov.kernels.hidden_counts import EventPlan
 
     block = int(np.clip(min(1.0 / np.sum(1.0 / variances), weights.sum() ** -0.5), 1, LARGEST_BLOCK))
     missing = cells - kept.size
@@ -218,7 +215,7 @@ def _plan(
     log_sizes = sizes.log_weight(wholes) - gammaln(wholes + cells) + gammaln(wholes + 1.0)
     ignored_block = max(int(2.0 * (ignored + 1.0) / np.sqrt(missing + 1.0)), 1)
     log_factorials = np.cumsum(np.log(np.maximum(np.arange(FACTORIALS, dtype=float), 1.0)))
-    return Plan(kept, missing, block, ignored_block, variances, log_sizes, low, log_factorials)
+    return EventPlan(kept, missing, block, ignored_block, variances, log_sizes, low, log_factorials)
 
 
 def _whole(guess: float, kept: int, cells: int, sizes: Sizes) -> tuple[int, int]:
@@ -258,9 +255,9 @@ def _split(events: int, cells: int, rng: np.random.Generator) -> Integers:
     return np.asarray(np.diff(bars, prepend=-1, append=events + cells - 1) - 1)
 
 
-def released_counts(flat: Floats, noise: list[NoiseLaw]) -> "Released":
+def released_counts(flat: Floats, laws: list[NoiseLaw]) -> "Released":
     """Released counts end to end, and the noise of each field."""
     from discreet.inference.network.kernels.network_layout import Released
 
-    scales = [law.sigma if isinstance(law, DiscreteGaussian) else law.scale for law in noise]
-    return Released(flat.ravel(), np.array([isinstance(law, DiscreteGaussian) for law in noise]), np.array(scales))
+    widths = np.array([law.width for law in laws])
+    return Released(flat.ravel(), np.array([law.gaussian for law in laws]), widths)

@@ -8,8 +8,7 @@ records are proposed from the network and accepted by the noise density of the t
 given tables are Dirichlet. The moves are in `kernels.network_records` and `kernels.network_counts`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.inference.network.network_problem import NetworkProblem
 from discreet.inference.network.network_walk import Walk, start_walk
+from discreet.inference.parallel_chains import REPORTED, Progress, run_chains
 from discreet.noise import NoiseLaw
 from discreet.schema.row_counts import Sizes
 
@@ -26,8 +26,6 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 WARM_UP = 250  # states discarded at the start of each chain
-THREADS = 2
-REPORTED = 50  # states between two reports of progress
 
 
 def network_chains(
@@ -40,7 +38,7 @@ def network_chains(
     *,
     draws: int = 1000,
     chains: int = 4,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Posterior draws (chains, draws, parents' levels…, levels) by node; "n" (chains, draws) is the number of records.
 
@@ -60,12 +58,7 @@ def network_chains(
     problem = NetworkProblem.build(alphas, parents, tables, laws, sizes)
     problem.graph, problem.released, problem.alpha  # noqa: B018 - made once, before threads share them
 
-    def run(seed: Integers) -> tuple[Floats, Integers]:
-        own = np.random.default_rng(seed)
-        return _run(problem, start_walk(problem, own), draws, progress)
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        results = list(pool.map(run, rng.integers(2**63, size=(chains, 4))))
+    results = run_chains(lambda own: _run(problem, start_walk(problem, own), draws, progress), chains, rng)
     flat = np.split(np.stack([theta for theta, _ in results]), problem.graph.first_cell[1:-1], axis=-1)
     by_node = {
         name: part.reshape(chains, draws, *problem.tables[name].shape)
@@ -74,9 +67,7 @@ def network_chains(
     return {**by_node, "n": np.stack([totals for _, totals in results])}
 
 
-def _run(
-    problem: NetworkProblem, walk: Walk, draws: int, progress: Callable[[int], None] | None
-) -> tuple[Floats, Integers]:
+def _run(problem: NetworkProblem, walk: Walk, draws: int, progress: Progress | None) -> tuple[Floats, Integers]:
     """One chain: flat probabilities (draws, cells) and the number of records (draws,)."""
     theta, totals = np.empty((draws, walk.theta.size)), np.empty(draws, dtype=np.int64)
     smallest, log_sizes = 0, np.zeros(0)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.counts.noisy_counts import plausible
-from discreet.noise import DiscreteGaussian, NoiseLaw
+from discreet.noise import NoiseLaw
 from discreet.schema.row_counts import Sizes
 
 if TYPE_CHECKING:
@@ -111,9 +111,8 @@ class NetworkProblem:
             plausible(table, law, self.sizes.highest).ravel()
             for table, law in zip(self.tables.values(), laws, strict=True)
         ]
-        scales = [law.sigma if isinstance(law, DiscreteGaussian) else law.scale for law in laws]
-        gaussian = np.array([isinstance(law, DiscreteGaussian) for law in laws])
-        return Released(np.concatenate(counts), gaussian, np.array(scales, dtype=float))
+        widths = np.array([law.width for law in laws], dtype=float)
+        return Released(np.concatenate(counts), np.array([law.gaussian for law in laws]), widths)
 
     def crude_theta(self) -> Floats:
         """Rows of released counts, without their negative parts, plus concentrations, made to add up to one."""

@@ -90,10 +90,10 @@ def walk_counts(problem: NetworkProblem, n: int, spread: float, rng: np.random.G
 def walk_records(problem: NetworkProblem, n: int, spread: float, rng: np.random.Generator) -> Walk:
     """A walk on the records themselves, one integer for each."""
     from discreet.inference.network.kernels.network_layout import draw_rows
-    from discreet.inference.network.kernels.network_records import Plan, State, advance, fill, replace
+    from discreet.inference.network.kernels.network_records import RecordsPlan, RecordsState, advance, fill, replace
 
     graph, released, alpha = problem.graph, problem.released, problem.alpha
-    state = State(
+    state = RecordsState(
         np.array([n]), np.empty(n, dtype=np.int64), np.zeros(alpha.size, dtype=np.int64), problem.crude_theta()
     )
     fill(state, graph, rng)
@@ -109,7 +109,7 @@ def walk_records(problem: NetworkProblem, n: int, spread: float, rng: np.random.
     resizes, block = _births(problem)
     # each recoupling visits all records: as many as cost about what the moves cost, two for each node at most
     recouplings = int(min(5.0 * moves / size, 2.0 * len(problem.cells)))
-    plan = Plan(int(np.ceil(moves / each)), each, resizes, block, recouplings)
+    plan = RecordsPlan(int(np.ceil(moves / each)), each, resizes, block, recouplings)
     room = [state]
 
     def step(log_sizes: Floats, smallest: int) -> None:

@@ -1,4 +1,4 @@
-"""Laws of one record after it was clamped to public bounds and put on an integer lattice, given one parameter.
+"""Laws of one record after it was clamped to public bounds and put on an integer grid, given one parameter.
 
 A record x contributes the integer v in {-reach, -reach + 2, …, reach} whose cell holds it:
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.one_sum.record_transforms import (
@@ -25,7 +25,7 @@ from discreet.inference.one_sum.record_transforms import (
     Transform,
 )
 
-__all__ = ["ClampedExponential", "ClampedNormal", "ClampedPoisson", "Lattice", "RecordLaw", "characteristic"]
+__all__ = ["ClampedExponential", "ClampedNormal", "ClampedPoisson", "ClampedRecord", "ValueGrid"]
 
 Array = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ SMALLEST_RATE, LARGEST_RATE = 1e-300, 9e18  # of new records: beyond, times and 
 
 
 @dataclass(frozen=True)
-class Lattice:
+class ValueGrid:
     """The public map between real values and integers: x = centre + unit · v for v in {-reach, …, reach}.
 
     `offset` moves the cell edges, for axes whose cells are not centred on their values.
@@ -49,9 +49,9 @@ class Lattice:
 
     def __post_init__(self) -> None:
         if not (self.unit > 0 and np.isfinite(self.unit) and np.isfinite(self.centre) and np.isfinite(self.offset)):
-            raise QueryError(f"Lattice.unit must be above 0 and finite, got {self.unit!r} around {self.centre!r}")
+            raise QueryError(f"ValueGrid.unit must be above 0 and finite, got {self.unit!r} around {self.centre!r}")
         if not 1 <= self.reach <= 2**40:
-            raise QueryError(f"Lattice.reach must be a whole number from 1 to 2^40, got {self.reach!r}")
+            raise QueryError(f"ValueGrid.reach must be a whole number from 1 to 2^40, got {self.reach!r}")
 
     @property
     def edges(self) -> Array:
@@ -59,11 +59,11 @@ class Lattice:
         return np.asarray(self.centre + self.offset + self.unit * np.arange(1.0 - self.reach, self.reach, 2.0))
 
 
-class RecordLaw(Protocol):
+class ClampedRecord(Protocol):
     """One record given one parameter."""
 
     @property
-    def lattice(self) -> Lattice:
+    def value_grid(self) -> ValueGrid:
         """Where the record is put."""
 
     @property
@@ -81,19 +81,19 @@ class RecordLaw(Protocol):
 class ClampedPoisson:
     """Counts with mean `theta`; every count at or above the last cell's edge falls in the last cell."""
 
-    lattice: Lattice
+    value_grid: ValueGrid
 
     @property
     def listed_cells(self) -> int:
         """All of them, or all counts where a cell holds several."""
-        edges = self.lattice.centre + self.lattice.offset + self.lattice.unit * (self.lattice.reach - 1.0)
-        return int(max(self.lattice.reach, np.ceil(edges))) + 1
+        edges = self.value_grid.centre + self.value_grid.offset + self.value_grid.unit * (self.value_grid.reach - 1.0)
+        return int(max(self.value_grid.reach, np.ceil(edges))) + 1
 
     def at(self, theta: Array) -> Transform:
         """Exact cell probabilities; the cost grows with the number of cells."""
         from scipy.special import gammainc, gammaln
 
-        starts = np.maximum(np.ceil(self.lattice.edges), 0.0)
+        starts = np.maximum(np.ceil(self.value_grid.edges), 0.0)
         rate, counts, last = theta[:, np.newaxis], np.arange(starts[-1]), starts[-1]
         log_counts = counts * np.log(rate) - rate - gammaln(counts + 1.0)
         log_first_missing = last * np.log(rate) - rate - gammaln(last + 1.0)
@@ -104,7 +104,7 @@ class ClampedPoisson:
         )
         firsts = np.append(0.0, starts).astype(np.int64)
         widths = np.diff(firsts)
-        log_cells = np.full((theta.size, self.lattice.reach + 1), -np.inf)
+        log_cells = np.full((theta.size, self.value_grid.reach + 1), -np.inf)
         log_cells[:, -1:] = log_tail
         if counts.size:
             filled = np.flatnonzero(widths > 0)
@@ -120,7 +120,7 @@ class ClampedPoisson:
 class ClampedExponential:
     """Waiting times with rate `theta`."""
 
-    lattice: Lattice
+    value_grid: ValueGrid
 
     @property
     def listed_cells(self) -> int:
@@ -128,8 +128,8 @@ class ClampedExponential:
         return 1
 
     def at(self, theta: Array) -> Transform:
-        """Exact on every lattice."""
-        grid = self.lattice
+        """Exact on every grid."""
+        grid = self.value_grid
         origin = -(grid.centre + grid.offset) / grid.unit
         below = float(np.clip(np.floor((origin + grid.reach + 1.0) / 2.0), 0.0, grid.reach))  # edges at or below 0
         decay = np.minimum(theta * grid.unit, LARGEST_DECAY)
@@ -144,7 +144,7 @@ class ClampedExponential:
 class ClampedNormal:
     """Normal values with mean `theta` and a known deviation."""
 
-    lattice: Lattice
+    value_grid: ValueGrid
     sd: float
 
     def __post_init__(self) -> None:
@@ -154,11 +154,11 @@ class ClampedNormal:
     @property
     def listed_cells(self) -> int:
         """All of them, unless a deviation spans at least 64 cells."""
-        return 1 if self.sd >= FINE * self.lattice.unit else self.lattice.reach + 1
+        return 1 if self.sd >= FINE * self.value_grid.unit else self.value_grid.reach + 1
 
     def at(self, theta: Array) -> Transform:
         """Exact cell probabilities, or the closed form."""
-        grid = self.lattice
+        grid = self.value_grid
         if self.listed_cells == 1:
             return NormalTransform(
                 (theta - grid.centre - grid.offset) / grid.unit, self.sd / grid.unit, float(grid.reach)
@@ -168,13 +168,6 @@ class ClampedNormal:
     def draw(self, theta: Array, rng: np.random.Generator) -> Array:
         """One value for every mean."""
         return np.asarray(theta + self.sd * rng.standard_normal(theta.shape))
-
-
-def characteristic(law: RecordLaw, t: ArrayLike, theta: ArrayLike) -> NDArray[np.complex128]:
-    """E e^{itv} for frequencies t in units of v: one row for each parameter, one column for each frequency."""
-    parameters = np.atleast_1d(np.asarray(theta, dtype=float))
-    frequencies = np.broadcast_to(np.asarray(t, dtype=float), (parameters.size, np.size(t)))
-    return np.asarray(np.exp(law.at(parameters).log_tilted(np.zeros(parameters.size), frequencies)))
 
 
 def _log_normal_cells(edges: Array) -> Array:

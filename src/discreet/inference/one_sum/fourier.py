@@ -4,14 +4,14 @@
 
 φ is the transform of one record, ψ that of the noise. Three things make it accurate everywhere and cheap:
 
-* a tilt: the integral runs along ζ = s + it with s such that y is typical of the tilted law (`samplers.saddlepoint`),
+* a tilt: the integral runs along ζ = s + it with s such that y is typical of the tilted law (`saddlepoint`),
   so the result keeps its digits however unlikely y is under θ;
 * the trapezoid rule with spacing 2π/D computes Σ_k e^{skD} p(y + kD). D reaches beyond the law, or only beyond the
   sum: the exponential tails of Laplace noise further out are a geometric series, which is subtracted;
-* records live on a lattice of spacing 2, so φ(t + π) = (-1)^reach φ(t), and half a period is enough.
+* records live on a grid of spacing 2, so φ(t + π) = (-1)^reach φ(t), and half a period is enough.
 
 The number of frequencies is a few dozen, whatever the range of the sum, with one exception: Laplace noise on few
-records of which many sit on the bounds of a fine lattice. Their transform hardly falls, and the frequencies are capped.
+records of which many sit on the bounds of a fine grid. Their transform hardly falls, and the frequencies are capped.
 The log-likelihood is then off by at most (worst when y is a sum of bounds and nothing else)
 
     a third of the records on the bounds      2e-5 for up to 6 records, 1e-7 at 12, below 1e-8 from 16 on
@@ -26,11 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
-from discreet.inference.one_sum.clamped_records import RecordLaw
-from discreet.inference.one_sum.noise_transforms import DiscreteNoise, last_frequency, tilted_noise
+from discreet.inference.one_sum.clamped_records import ClampedRecord
 from discreet.inference.one_sum.saddlepoint import LOST, TiltedSum
-from discreet.inference.one_sum.size_nodes import SizeWeights, Window
-from discreet.noise import DiscreteLaplace
+from discreet.inference.one_sum.size_nodes import SizeWeights, SizeWindow
+from discreet.noise import DiscreteNoise
 from discreet.schema.row_counts import Sizes
 
 __all__ = ["NoisySum"]
@@ -56,11 +55,11 @@ RETURNS = (
 
 @dataclass(frozen=True)
 class NoisySum:
-    """A released sum of records in lattice units, and the released number of records where that is private."""
+    """A released sum of records in units of its grid, and the released number of records where that is private."""
 
     released: float
     law: DiscreteNoise
-    record: RecordLaw
+    record: ClampedRecord
     sizes: Sizes
     released_size: float | None = None
     size_law: DiscreteNoise | None = None
@@ -82,19 +81,19 @@ class NoisySum:
         return np.concatenate([*pieces, np.empty(0)]).reshape(parameters.shape)
 
     @cached_property
-    def _windows(self) -> tuple[Window, ...]:
+    def _windows(self) -> tuple[SizeWindow, ...]:
         weights = SizeWeights(self.sizes, self.released_size, self.size_law)
-        return weights.windows(np.ceil(abs(self.released) / self.record.lattice.reach) + 1.0)
+        return weights.windows(np.ceil(abs(self.released) / self.record.value_grid.reach) + 1.0)
 
     @cached_property
     def _reached(self) -> tuple[float, float]:
         """A value that the sum can nearly reach, and the log-density that Laplace noise loses on the way to y."""
-        farthest = max(window.high for window in self._windows) * self.record.lattice.reach
-        if isinstance(self.law, DiscreteLaplace):
-            near = float(np.clip(self.released, -farthest, farthest))
-            return near, -abs(self.released - near) / self.law.scale
-        farthest += np.round(self.law.reach(1e6))  # beyond, log-densities lose their digits
-        return float(np.clip(self.released, -farthest, farthest)), 0.0
+        farthest = max(window.high for window in self._windows) * self.record.value_grid.reach
+        if self.law.gaussian:
+            farthest += np.round(self.law.reach(1e6))  # beyond, log-densities lose their digits
+            return float(np.clip(self.released, -farthest, farthest)), 0.0
+        near = float(np.clip(self.released, -farthest, farthest))
+        return near, -abs(self.released - near) / self.law.width
 
     def _log_likelihood(self, theta: Array) -> Array:
         total = np.full(theta.size, -np.inf)
@@ -102,22 +101,22 @@ class NoisySum:
             total = np.logaddexp(total, self._log_share(theta, window, total - LOST))
         return np.asarray(total + self._reached[1])
 
-    def _log_share(self, theta: Array, window: Window, floor: Array) -> Array:
+    def _log_share(self, theta: Array, window: SizeWindow, floor: Array) -> Array:
         """The part of the likelihood that the sizes in one window contribute, where it may exceed the floor."""
         y = self._reached[0]
-        if not isinstance(self.law, DiscreteLaplace):
+        if self.law.gaussian:
             return self._inverted(theta, window, floor, np.full(theta.size, np.inf))
         tilted = self._tilted(theta, window)
         low, high = tilted.ends()
-        side = np.where(y >= high, 1.0, -1.0) / self.law.scale
-        share = np.log(np.tanh(0.5 / self.law.scale)) + tilted.log_sum(side[:, np.newaxis])[:, 0] - side * y
+        side = np.where(y >= high, 1.0, -1.0) / self.law.width
+        share = np.log(np.tanh(0.5 / self.law.width)) + tilted.log_sum(side[:, np.newaxis])[:, 0] - side * y
         between = np.flatnonzero((y > low) & (y < high))
         if between.size:
             farthest = np.maximum(high - y, y - low)[between]
             share[between] = self._inverted(theta[between], window, floor[between], farthest)
         return np.asarray(share)
 
-    def _inverted(self, theta: Array, window: Window, floor: Array, farthest: Array) -> Array:
+    def _inverted(self, theta: Array, window: SizeWindow, floor: Array, farthest: Array) -> Array:
         """The share by Fourier inversion; `farthest` is how far from y the sum without its noise can be."""
         y, tilted = self._reached[0], self._tilted(theta, window)
         share = np.full(theta.size, -np.inf)
@@ -142,10 +141,10 @@ class NoisySum:
         share[kept] = np.log(np.maximum(value, SMALLEST)) + log_height
         return share
 
-    def _tilted(self, theta: Array, window: Window) -> TiltedSum:
-        return TiltedSum(self.record.at(theta), theta.size, window, self.law, float(self.record.lattice.reach))
+    def _tilted(self, theta: Array, window: SizeWindow) -> TiltedSum:
+        return TiltedSum(self.record.at(theta), theta.size, window, self.law, float(self.record.value_grid.reach))
 
-    def _trapezoid(self, y: float, theta: Array, window: Window, s: Array, half: Array, counts: Array) -> Array:
+    def _trapezoid(self, y: float, theta: Array, window: SizeWindow, s: Array, half: Array, counts: Array) -> Array:
         """Mean of the tilted integrand over its frequencies, in units of e^{K(s) - sy}."""
         j = np.arange(counts.max() + 1.0)
         t = np.pi * j / half[:, np.newaxis]
@@ -154,13 +153,13 @@ class NoisySum:
         log_z = transform.log_tilted(s, t)
         direct, turned = self._size_sums(window, log_tilt, log_z)
         column = s[:, np.newaxis]
-        integrand = direct * tilted_noise(self.law, column, t)
-        if np.abs(tilted_noise(self.law, s, np.full(1, np.pi))).max() > FORGOTTEN_SHARE:
-            integrand += turned * tilted_noise(self.law, column, t + np.pi)
+        integrand = direct * self.law.tilted(column, t)
+        if np.abs(self.law.tilted(s, np.full(1, np.pi))).max() > FORGOTTEN_SHARE:
+            integrand += turned * self.law.tilted(column, t + np.pi)
         waves = (integrand * np.exp(-1j * t * y)).real * np.where(j > 0, 2.0, 1.0)
         return np.asarray(np.sum(np.where(j <= counts[:, np.newaxis], waves, 0.0), axis=1) / (2.0 * half))
 
-    def _size_sums(self, window: Window, log_tilt: Array, log_z: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
+    def _size_sums(self, window: SizeWindow, log_tilt: Array, log_z: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
         """Σ_N w_N z^N, tilted and normalised, at φ(t) and with the sign that φ(t + π)^N e^{-iπy} gives to each N."""
         log_total = window.log_sum(log_tilt)
         matter = log_z.real * window.low > -LOST
@@ -168,7 +167,7 @@ class NoisySum:
         blocks = window.blocks(turn)
         direct = sum((block.power_sum(log_tilt, log_total, log_z) for block in blocks), np.zeros_like(log_z))
         sign = 1.0 - 2.0 * (self._reached[0] % 2.0)
-        if self.record.lattice.reach % 2 == 0:
+        if self.record.value_grid.reach % 2 == 0:
             return direct, sign * direct
         if window.low == window.high:
             return direct, sign * (1.0 - 2.0 * (window.low % 2.0)) * direct
@@ -178,9 +177,9 @@ class NoisySum:
 
     def _copies(self, tilted: TiltedSum, y: float, s: Array, half: Array, log_height: Array) -> Array:
         """The copies of the tails of Laplace noise that the trapezoid rule adds, in units of e^{K(s) - sy}."""
-        if not isinstance(self.law, DiscreteLaplace):
+        if self.law.gaussian:
             return np.zeros_like(s)
-        steepest, total = 1.0 / self.law.scale, np.zeros_like(s)
+        steepest, total = 1.0 / self.law.width, np.zeros_like(s)
         for side in (-1.0, 1.0):
             log_tail = tilted.log_sum(np.full((s.size, 1), side * steepest))[:, 0] - side * steepest * y
             fall = (steepest - side * s) * 2.0 * half
@@ -199,11 +198,11 @@ def _frequencies(tilted: TiltedSum, s: Array, sd: Array, half: Array, room: Arra
     log_tilt = tilted.transform.log_moment(column)
     log_z = tilted.transform.log_tilted(s, t).real
     size = tilted.window.log_sum(np.concatenate([log_tilt, log_tilt + log_z], axis=1))
-    size = size[:, 1:] - size[:, :1] + np.log(np.abs(tilted_noise(tilted.law, column, t)) + SMALLEST)
+    size = size[:, 1:] - size[:, :1] + np.log(np.abs(tilted.law.tilted(column, t)) + SMALLEST)
     size += room[:, np.newaxis]
     matter = np.append(np.ones((s.size, 1), dtype=bool), size > 0, axis=1)
     after = matter.shape[1] - 1 - np.argmax(matter[:, ::-1], axis=1)  # the first of t after the last that matters
-    beyond = last_frequency(tilted.law, t[:, -1], size[:, -PERIOD:].max(axis=1))
+    beyond = tilted.law.last_frequency(t[:, -1], size[:, -PERIOD:].max(axis=1))
     highest = np.where(after < t.shape[1], t[np.arange(s.size), np.minimum(after, t.shape[1] - 1)], beyond)
     most = FEWER_FREQUENCIES if tilted.window.low >= FEW_RECORDS else MOST_FREQUENCIES
     return np.minimum(np.minimum(full, np.ceil(highest * half / np.pi)), most)

@@ -1,10 +1,10 @@
 """Transforms log E e^{ζ v} of one clamped and rounded record v, at real ζ = s and along the line ζ = s + it.
 
-A record lies on the lattice -reach, -reach + 2, …, reach. Three forms, all free of overflow:
+A record lies on the grid -reach, -reach + 2, …, reach. Three forms, all free of overflow:
 
     CellTransform         any law with its cell probabilities listed
     ExponentialTransform  the cells are a geometric series: exact in closed form
-    NormalTransform       fine lattices: atoms at both ends plus the integral of the density between them; the rounding
+    NormalTransform       fine grids: atoms at both ends plus the integral of the density between them; the rounding
                           multiplies the integral by sinh ζ / ζ and adds an end correction of relative size sd^-2,
                           which leaves an error below 0.02 sd^-4 (sd in units of v)
 """
@@ -39,19 +39,19 @@ class Transform(Protocol):
 
 @dataclass(frozen=True)
 class CellTransform:
-    """Log-probabilities (parameters, cells) of the lattice points -reach, -reach + 2, …, reach."""
+    """Log-probabilities (parameters, cells) of the grid points -reach, -reach + 2, …, reach."""
 
     log_cells: Array
 
     def log_moment(self, s: Array) -> Array:
         """Log E e^{s v}."""
-        exponents = self.log_cells[:, np.newaxis, :] + s[:, :, np.newaxis] * self._lattice
+        exponents = self.log_cells[:, np.newaxis, :] + s[:, :, np.newaxis] * self._values
         peak = exponents.max(axis=2)
         return np.asarray(peak + np.log(np.exp(exponents - peak[:, :, np.newaxis]).sum(axis=2)))
 
     def log_tilted(self, s: Array, t: Array) -> ComplexArray:
         """A polynomial in e^{2it} whose coefficients are the tilted cell probabilities."""
-        exponents = self.log_cells + s[:, np.newaxis] * self._lattice
+        exponents = self.log_cells + s[:, np.newaxis] * self._values
         weights = np.exp(exponents - exponents.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         kept = np.flatnonzero(weights.max(axis=0) > DROPPED)
@@ -59,10 +59,10 @@ class CellTransform:
         offsets = blocks.shape[-1]
         turns = np.asarray(1j * t, dtype=np.complex128)
         values = power_sums(blocks, np.arange(float(offsets)), float(offsets), 2.0 * turns)
-        return np.asarray(_log(values) + turns * self._lattice[kept[0]])
+        return np.asarray(_log(values) + turns * self._values[kept[0]])
 
     @property
-    def _lattice(self) -> Array:
+    def _values(self) -> Array:
         cells = self.log_cells.shape[1]
         return np.arange(1.0 - cells, cells, 2.0)
 
@@ -71,7 +71,7 @@ class CellTransform:
 class ExponentialTransform:
     """A record with the survival function e^{-decay (v - origin)} above `origin`, in units of v.
 
-    `start` is the lowest lattice point with mass, `decay` has the shape (parameters,).
+    `start` is the lowest grid point with mass, `decay` has the shape (parameters,).
     """
 
     decay: Array

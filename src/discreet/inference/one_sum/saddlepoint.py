@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.inference.one_sum.noise_transforms import DiscreteNoise, largest_tilt, log_noise_moment, noise_slopes
 from discreet.inference.one_sum.record_transforms import Transform
-from discreet.inference.one_sum.size_nodes import Window
-from discreet.noise import DiscreteLaplace
+from discreet.inference.one_sum.size_nodes import SizeWindow
+from discreet.noise import DiscreteNoise
 
 __all__ = ["LOST", "TiltedSum"]
 
@@ -32,7 +31,7 @@ class TiltedSum:
 
     transform: Transform
     parameters: int
-    window: Window
+    window: SizeWindow
     law: DiscreteNoise
     reach: float
 
@@ -42,17 +41,16 @@ class TiltedSum:
 
     def log_total(self, s: Array) -> Array:
         """K(s), of the sum with its noise."""
-        return np.asarray(self.log_sum(s) + log_noise_moment(self.law, s))
+        return np.asarray(self.log_sum(s) + self.law.log_moment(s))
 
     def ends(self) -> tuple[Array, Array]:
         """Where the sum, without noise, ends under the steepest tilts that Laplace noise allows.
 
         Beyond them the density of the noisy sum is its exponential tail and nothing else.
         """
-        assert isinstance(self.law, DiscreteLaplace)
         bounds = []
         for side in (-1.0, 1.0):
-            s = np.full(self.parameters, side / self.law.scale)
+            s = np.full(self.parameters, side / self.law.width)
             _, variance = self._sum_slopes(s)
             steps = BOUND_TILTS / np.sqrt(variance + 1.0)[:, np.newaxis]
             grown = self.log_sum(np.concatenate([s[:, np.newaxis], s[:, np.newaxis] + side * steps], axis=1))
@@ -64,11 +62,11 @@ class TiltedSum:
 
         Newton steps inside a shrinking bracket; a rough solution serves.
         """
-        limit = largest_tilt(self.law, abs(y) + self.window.high * self.reach)
+        limit = self.law.largest_tilt(abs(y) + self.window.high * self.reach)
         low, high = np.full(self.parameters, -limit), np.full(self.parameters, limit)
         s, sd = np.zeros(self.parameters), np.ones(self.parameters)
         for _ in range(MOST_STEPS):
-            moments, noise = self._sum_slopes(s), noise_slopes(self.law, s)
+            moments, noise = self._sum_slopes(s), self.law.slopes(s)
             gap, variance = moments[0] + noise[0] - y, moments[1] + noise[1]
             sd = np.sqrt(variance)
             low, high = np.where(gap < 0, s, low), np.where(gap < 0, high, s)
@@ -85,7 +83,7 @@ class TiltedSum:
         column, steps = s[:, np.newaxis], BOUND_TILTS / sd[:, np.newaxis]
         distance = np.full(s.shape, 2.0)
         for side in (-1.0, 1.0):
-            room = largest_tilt(self.law, np.inf) - side * column
+            room = self.law.largest_tilt(np.inf) - side * column
             u = np.minimum(steps, 0.9 * room)
             grown = self.log_total(np.concatenate([column, column + side * u], axis=1))
             distance = np.maximum(distance, np.min((grown[:, 1:] - grown[:, :1] + LOST) / u, axis=1) - side * y)

@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.one_sum.power_sums import layout, power_sums
-from discreet.noise import DiscreteGaussian, DiscreteLaplace
-from discreet.schema.row_counts import KnownSize, NormalSizes, Sizes
+from discreet.noise import DiscreteNoise
+from discreet.schema.row_counts import NormalSizes, Sizes
 
-__all__ = ["Block", "DiscreteNoise", "SizeWeights", "Window"]
+__all__ = ["Block", "SizeWeights", "SizeWindow"]
 
 Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
-DiscreteNoise = DiscreteGaussian | DiscreteLaplace
 
 NEGLIGIBLE = 45.0  # nats below the peak at which the window of sizes ends
 DIRECT = 2048  # windows up to this length are summed size by size
@@ -67,7 +66,7 @@ class SizeWeights:
             return weights
         return np.asarray(weights + self.law.log_density(self.released - sizes))
 
-    def windows(self, needed: float) -> "tuple[Window, ...]":
+    def windows(self, needed: float) -> "tuple[SizeWindow, ...]":
         """The sizes that matter, cut where they grow by a factor of four, likeliest first.
 
         `needed` is a size that the sum itself asks for. Few records need high frequencies and many need a long range;
@@ -76,14 +75,14 @@ class SizeWeights:
         whole, peak = self._window(needed)
         cuts = CUTS[(whole.low < CUTS) & (whole.high > CUTS)]
         lows, highs = np.append(whole.low, cuts + 1.0), np.append(cuts, whole.high)
-        windows = [Window(self, float(low), float(high)) for low, high in zip(lows, highs, strict=True)]
+        windows = [SizeWindow(self, float(low), float(high)) for low, high in zip(lows, highs, strict=True)]
         return tuple(sorted(windows, key=lambda window: max(window.low - peak, peak - window.high)))
 
-    def _window(self, needed: float) -> "tuple[Window, float]":
+    def _window(self, needed: float) -> "tuple[SizeWindow, float]":
         """The whole window, and the likeliest size in it."""
         low, high = float(self.prior.lowest), float(self.prior.highest)
-        if isinstance(self.prior, KnownSize):
-            return Window(self, low, high), low
+        if low == high:
+            return SizeWindow(self, low, high), low
         peak = self._peak(low, high)
         top = float(self(np.array([peak]))[0])
         steps = np.append(0.0, 2.0 ** np.arange(0.0, 1.0 + np.ceil(np.log2(high - low + 2.0)), 0.25)).round()
@@ -91,7 +90,7 @@ class SizeWeights:
         for side in (-1.0, 1.0):
             reached = np.clip(peak + side * steps, low, high)
             ends.append(reached[min(int(np.sum(self(reached) > top - NEGLIGIBLE)), reached.size - 1)])
-        return Window(self, ends[0], float(np.clip(needed, ends[1], high))), peak
+        return SizeWindow(self, ends[0], float(np.clip(needed, ends[1], high))), peak
 
     def _peak(self, low: float, high: float) -> float:
         """The likeliest size: the weights have one peak, so a bracket around the best of a grid shrinks onto it."""
@@ -108,7 +107,7 @@ class SizeWeights:
 
 
 @dataclass(frozen=True)
-class Window:
+class SizeWindow:
     """The sizes from `low` to `high`."""
 
     weights: SizeWeights

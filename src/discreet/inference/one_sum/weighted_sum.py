@@ -7,7 +7,7 @@ sums a tilt keeps the digits wherever θ is: with s = (log g)'(S*) and S* = E[S]
 tilted law and the weight g(S) e^{-sS} have their peaks at one place. Every tilt is exact; a good one loses no digits.
 
 log g must be concave, as it is for draws of every exponential family whose parameters are linear in S. The weight is
-listed on the lattice of S, or on every so many points of it where it is smooth, and the fast Fourier transform of the
+listed on the grid of S, or on every so many points of it where it is smooth, and the fast Fourier transform of the
 list gives its transform at every frequency. Beyond the range of S, where it does not matter, g continues as a Gaussian:
 cut off there it would need many frequencies.
 """
@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.inference.one_sum.clamped_records import RecordLaw
+from discreet.inference.one_sum.clamped_records import ClampedRecord
 from discreet.inference.one_sum.concave_weight import LOST, ConcaveWeight
 from discreet.inference.one_sum.record_transforms import Transform
 
@@ -44,9 +44,9 @@ SMALLEST = 1e-300
 
 @dataclass(frozen=True)
 class WeightedSum:
-    """A weight of the sum of `n` records in lattice units; `log_weight` takes arrays of sums, and not only integers."""
+    """A weight of the sum of `n` records in units of its grid; `log_weight` takes arrays of sums, not only integers."""
 
-    record: RecordLaw
+    record: ClampedRecord
     n: int
     log_weight: Callable[[Array], Array]
 
@@ -66,7 +66,7 @@ class WeightedSum:
 
     @property
     def _farthest(self) -> float:
-        return float(self.n * self.record.lattice.reach)
+        return float(self.n * self.record.value_grid.reach)
 
     def _log_likelihood(self, theta: Array) -> Array:
         """All parameters at once; those that need a finer list are left for the next round."""
@@ -138,7 +138,9 @@ class WeightedSum:
 
     def _slopes(self, transform: Transform, s: Array) -> tuple[Array, Array]:
         """Mean and variance of the tilted sum."""
-        step = DIFFERENCE * np.maximum(1.0 / self.record.lattice.reach, np.abs(s))  # steep tilts have long logarithms
+        step = DIFFERENCE * np.maximum(
+            1.0 / self.record.value_grid.reach, np.abs(s)
+        )  # steep tilts have long logarithms
         moments = transform.log_moment(s[:, np.newaxis] + step[:, np.newaxis] * np.array([-1.0, 0.0, 1.0]))
         slope = (moments[:, 2] - moments[:, 0]) / (2.0 * step)
         curvature = np.maximum((moments[:, 2] - 2.0 * moments[:, 1] + moments[:, 0]) / step**2, 0.0)
@@ -160,7 +162,7 @@ class WeightedSum:
 
 @dataclass(frozen=True)
 class _Listed:
-    """Tilted log-weights (parameters, points) on the points first, first + stride, … of the lattice of S."""
+    """Tilted log-weights (parameters, points) on the points first, first + stride, … of the grid of S."""
 
     log_values: Array
     first: Array

@@ -37,11 +37,11 @@ class Coordinates(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Quasi-random records that give covariances."""
+    """Quasi-random records that give covariances: standard errors (points, nodes), and codes (points, factors)."""
 
     errors: Array
     codes: Integers
-    proposal: Array
+    proposal: Array  # probabilities of the levels of all factors, end to end, with which the codes were drawn
 
 
 @inner

@@ -173,11 +173,11 @@ def _log_reference(inside: Array, other: Array, angle: float) -> float:
 
 
 @inner
-def _log_density(noise: Array, sums: Array, heat: float) -> float:
+def _log_density(laws: Array, sums: Array, heat: float) -> float:
     """Log-density of the released terms given the exact sums."""
     total = 0.0
     for t in range(sums.size):
-        total += log_noise(noise, t, sums[t], heat)
+        total += log_noise(laws, t, sums[t], heat)
     return total
 
 

@@ -72,10 +72,10 @@ def term_of(parts: Integers, t: int, marks: Array, i: int) -> float:
 
 
 @inner
-def log_noise(noise: Array, t: int, total: float, heat: float) -> float:
+def log_noise(laws: Array, t: int, total: float, heat: float) -> float:
     """Log-density of the noise of term t, up to a constant, flattened by `heat` ≥ 1 during warm-up."""
-    deviation = abs(noise[t, 0] - total) / noise[t, 1]
-    if noise[t, 2] > 0.0:
+    deviation = abs(laws[t, 0] - total) / laws[t, 1]
+    if laws[t, 2] > 0.0:
         return float(-0.5 * deviation * deviation / heat)
     return float(-deviation / heat)
 

@@ -21,13 +21,23 @@ from numpy.typing import NDArray
 from discreet.inference.hidden_markov.kernels.hidden_states import Hidden, Prior
 from discreet.inference.network.kernels.network_layout import Released, draw_counts, gain, level_at
 
-__all__ = ["Counts", "Noisy", "Plan", "change_cell", "exchange", "gains", "resize", "resize_ignored", "shuffle"]
+__all__ = [
+    "EventCounts",
+    "EventPlan",
+    "Noisy",
+    "change_cell",
+    "exchange",
+    "gains",
+    "resize",
+    "resize_ignored",
+    "shuffle",
+]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class Counts(NamedTuple):
+class EventCounts(NamedTuple):
     """Events by cell and level, end to end; events of every cell; and (events in all cells, in ignored cells)."""
 
     levels: Integers
@@ -35,7 +45,7 @@ class Counts(NamedTuple):
     sums: Integers
 
 
-class Plan(NamedTuple):
+class EventPlan(NamedTuple):
     """The cells that are not ignored, how far events move at once, and prior log-weights of the whole by its number."""
 
     cells: Integers
@@ -53,10 +63,10 @@ class Noisy(NamedTuple):
 
     hidden: Hidden
     profiles: Floats
-    counts: Counts
+    counts: EventCounts
     prior: Prior
     released: Released
-    plan: Plan
+    plan: EventPlan
 
 
 @njit(cache=True, nogil=True)
@@ -124,7 +134,7 @@ def resize(noisy: Noisy, cell: int, whole: bool, change: Integers, rng: np.rando
 
 
 @njit(cache=True, nogil=True)
-def resize_ignored(counts: Counts, plan: Plan, rng: np.random.Generator) -> None:
+def resize_ignored(counts: EventCounts, plan: EventPlan, rng: np.random.Generator) -> None:
     """The events of ignored cells change, and the whole with them."""
     events = log_uniform(plan.ignored_block, rng) * (1 if rng.random() < 0.5 else -1)
     if size_ratio(counts, plan, events, events) > -rng.standard_exponential():
@@ -133,7 +143,7 @@ def resize_ignored(counts: Counts, plan: Plan, rng: np.random.Generator) -> None
 
 
 @njit(cache=True, nogil=True)
-def size_ratio(counts: Counts, plan: Plan, grown: int, ignored: int) -> float:
+def size_ratio(counts: EventCounts, plan: EventPlan, grown: int, ignored: int) -> float:
     """What changes of the whole and of the ignored cells add to the log prior of the totals.
 
     All splits of a whole are alike: `log_sizes` has its weight over their number, and the ignored cells have
@@ -191,7 +201,7 @@ def gains(noisy: Noisy, cell: int, change: Integers) -> float:
 
 
 @njit(cache=True, nogil=True)
-def change_cell(counts: Counts, cell: int, change: Integers) -> None:
+def change_cell(counts: EventCounts, cell: int, change: Integers) -> None:
     """Add to a cell's counts."""
     for level in range(change.size):
         counts.levels[cell * change.size + level] += change[level]
@@ -211,6 +221,6 @@ def log_uniform(block: int, rng: np.random.Generator) -> int:
 
 
 @njit(cache=True, nogil=True)
-def log_factorial(number: int, plan: Plan) -> float:
+def log_factorial(number: int, plan: EventPlan) -> float:
     """The log of number!, from a table while it lasts."""
     return plan.log_factorials[number] if number < plan.log_factorials.size else lgamma(number + 1.0)

@@ -13,9 +13,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from discreet.inference.hidden_markov.kernels.hidden_counts import (
-    Counts,
+    EventCounts,
+    EventPlan,
     Noisy,
-    Plan,
     change_cell,
     exchange,
     gains,
@@ -46,7 +46,7 @@ HOPELESS = 20.0  # a new state that changes the noise by so many squared deviati
 
 @njit(cache=True, nogil=True)
 def advance(
-    hidden: Hidden, counts: Counts, prior: Prior, released: Released, plan: Plan, rng: np.random.Generator
+    hidden: Hidden, counts: EventCounts, prior: Prior, released: Released, plan: EventPlan, rng: np.random.Generator
 ) -> None:
     """From one kept state to the next: counts given states and profiles, then these given counts."""
     noisy = Noisy(hidden, np.exp(hidden.log_profiles), counts, prior, released, plan)

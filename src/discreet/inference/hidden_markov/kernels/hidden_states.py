@@ -4,7 +4,6 @@
 
 blocked     a region's states at once given start, A, θ: forward filtering, backward sampling
 collapsed   one cell at a time, start and A integrated out: Dirichlet-multinomial rows, the start as a row of its own
-smoothed    the probabilities of every cell's states given start, A and the cells' log-likelihoods
 
 Everything is in logs: neither many events nor concentrations far below 1 underflow. Levels of all fields lie end to
 end, field d has first_level[d]..first_level[d+1]-1; cells are region × time, a region's times next to each other.
@@ -27,7 +26,6 @@ __all__ = [
     "draw_parameters",
     "draw_profiles",
     "log_likelihoods",
-    "smooth",
 ]
 
 Floats = NDArray[np.float64]
@@ -138,29 +136,6 @@ def draw_back(
         for k in range(scratch.size):
             scratch[k] = forward[t, k] * (transitions[k, states[t + 1]] if t + 1 < times else 1.0)
         states[t] = draw_index(scratch, rng)
-
-
-@njit(cache=True, nogil=True)
-def smooth(hidden: Hidden, likelihoods: Floats) -> Floats:
-    """P(z[r, t] = k | all cells), (cells, K); of `hidden` only the shape of the states is read."""
-    regions, times = hidden.states.shape
-    size = hidden.log_start.size
-    transitions = np.exp(hidden.log_transitions)
-    backward_logs = np.ascontiguousarray(hidden.log_transitions.T)
-    backwards = np.ascontiguousarray(transitions.T)
-    forward, scratch, onward = np.empty((times, size)), np.empty(size), np.empty(size)
-    out = np.empty_like(likelihoods)
-    for r in range(regions):
-        region = likelihoods[r * times : (r + 1) * times]
-        filter_region(hidden, transitions, region, forward, scratch)
-        onward[:] = 0.0
-        for t in range(times - 1, -1, -1):
-            cell = out[r * times + t]
-            cell[:] = forward[t] + onward
-            cell[:] = np.exp(cell - cell.max())
-            cell /= cell.sum()
-            step(onward + region[t], backwards, backward_logs, scratch, onward)
-    return out
 
 
 @njit(cache=True, nogil=True)

@@ -25,13 +25,13 @@ from discreet.inference.network.kernels.network_layout import (
     pull_row,
 )
 
-__all__ = ["Plan", "State", "advance", "fill", "replace"]
+__all__ = ["RecordsPlan", "RecordsState", "advance", "fill", "replace"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class State(NamedTuple):
+class RecordsState(NamedTuple):
     """One chain: unseen records, of which the first total[0] exist, the tables they give, and the probabilities."""
 
     total: Integers
@@ -40,7 +40,7 @@ class State(NamedTuple):
     theta: Floats
 
 
-class Plan(NamedTuple):
+class RecordsPlan(NamedTuple):
     """How many moves of each kind lie between two kept states."""
 
     rounds: int  # of record moves, then new probabilities
@@ -55,13 +55,13 @@ HIDDEN = 8.0  # rows with more records than this × levels × noise variance kno
 
 @njit(cache=True, nogil=True)
 def advance(
-    state: State,
+    state: RecordsState,
     alpha: Floats,
     graph: Graph,
     released: Released,
     log_sizes: Floats,
     smallest: int,
-    plan: Plan,
+    plan: RecordsPlan,
     rng: np.random.Generator,
 ) -> None:
     """From one kept state to the next; log_sizes[k - smallest] is the log prior weight of k records."""
@@ -76,7 +76,7 @@ def advance(
 
 
 @njit(cache=True, nogil=True)
-def fill(state: State, graph: Graph, rng: np.random.Generator) -> None:
+def fill(state: RecordsState, graph: Graph, rng: np.random.Generator) -> None:
     """Draw every record from the network and count it into the empty tables."""
     record, cells = np.empty_like(graph.levels), np.empty_like(graph.levels)
     for i in range(state.total[0]):
@@ -86,7 +86,9 @@ def fill(state: State, graph: Graph, rng: np.random.Generator) -> None:
 
 
 @njit(cache=True, nogil=True)
-def replace(state: State, graph: Graph, released: Released, heat: float, moves: int, rng: np.random.Generator) -> int:
+def replace(
+    state: RecordsState, graph: Graph, released: Released, heat: float, moves: int, rng: np.random.Generator
+) -> int:
     """Draw records afresh, one at a time, and count the accepted; heat 1 is exact, heat 0 takes only improvements.
 
     One record moves two cells of every table, and differential privacy bounds what that does to the density of the
@@ -113,7 +115,7 @@ def replace(state: State, graph: Graph, released: Released, heat: float, moves: 
 
 @njit(cache=True, nogil=True)
 def resize(
-    state: State,
+    state: RecordsState,
     graph: Graph,
     released: Released,
     log_sizes: Floats,
@@ -153,7 +155,7 @@ def resize(
 
 
 @njit(cache=True, nogil=True)
-def recouple(state: State, alpha: Floats, graph: Graph, released: Released, rng: np.random.Generator) -> None:
+def recouple(state: RecordsState, alpha: Floats, graph: Graph, released: Released, rng: np.random.Generator) -> None:
     """Move the rows of one node's probabilities in turn and let their records follow.
 
     Where noise hides the sampling error of a row's records, probabilities given records hardly move; here both move. A
@@ -192,7 +194,7 @@ def recouple(state: State, alpha: Floats, graph: Graph, released: Released, rng:
 
 
 @njit(cache=True, nogil=True)
-def records_by_row(state: State, graph: Graph, node: int) -> tuple[Integers, Integers]:
+def records_by_row(state: RecordsState, graph: Graph, node: int) -> tuple[Integers, Integers]:
     """The records sorted by the row of a node's table, and where each row starts."""
     total, size = state.total[0], graph.levels[node]
     record, cells = np.empty_like(graph.levels), np.empty_like(graph.levels)
