@@ -192,7 +192,7 @@ def compare(
 
 
 def _within(budget: Budget, query: Query) -> list[Mechanism]:
-    if isinstance(query, Loss) and (query.kind == "quadratic" or budget.delta is None):
+    if isinstance(query, Loss) and (query.normal or budget.delta is None):
         return [GibbsPosterior(budget.epsilon, budget.delta, sampler="exact")]
     if isinstance(query, Loss):
         return [

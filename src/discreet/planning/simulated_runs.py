@@ -37,7 +37,7 @@ def simulated_runs(model: Model, mechanism: Mechanism, schema: Schema, runs: int
     query = query_of(model, mechanism, schema)
     if isinstance(mechanism, GibbsPosterior) and isinstance(query, Loss):
         # chains take time: as many runs as a public amount of work allows
-        work = max(mechanism.cost(query), 1) * max(query.largest_total, 1) * len(query.columns)
+        work = max(mechanism.work(query), 1) * max(query.largest_total, 1) * len(query.columns)
         runs = min(runs, max(FEWEST_RUNS, MOST_WORK // work))
     if isinstance(query.family, HiddenMarkov):
         runs = min(runs, max(FEWEST_RUNS, MOST_HIDDEN_CELLS // query.cells))
