@@ -21,7 +21,7 @@ from benchmarks.peers import environment
 from benchmarks.statistics import seconds, verdict
 from benchmarks.tables import DATA
 from discreet.inference.hidden_markov.hidden_chains import flat_counts, hidden_chains, prior_of
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 from discreet.report import profile_bars, save, state_map
 from discreet.sources.duckdb import connect
 from discreet.studies.event_log_studies import tempered_draws

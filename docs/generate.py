@@ -12,12 +12,12 @@ from pathlib import Path
 
 import discreet as dc
 from discreet import posterior
+from discreet.cli.calibrate_command import commands
 
 DOCS = Path(__file__).parent
 PROOFS = DOCS.parent / "src" / "discreet" / "mechanisms"
 COMMANDS = ["demo", "init", "plan", "compare", "release", "posterior", "ledger create", "ledger show", "ledger verify"]
-COMMANDS += [f"calibrate {name}" for name in ("noisy-statistics", "posterior-sample", "direct", "diffused")]
-COMMANDS += [f"calibrate {name}" for name in ("concentrated", "gibbs-posterior", "private-gibbs")]
+COMMANDS += [f"calibrate {name}" for name in commands()]
 
 
 def members(thing: type) -> list[tuple[str, str]]:

@@ -9,10 +9,10 @@ import numpy as np
 
 from discreet.errors import DiscreetError, QueryError, ReleaseError
 from discreet.ledger import Ledger
-from discreet.mechanisms import MECHANISMS, GibbsPosterior, Mechanism
+from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import MODELS, Model
 from discreet.noise.sources import NoiseSource, SeededNoise, SystemNoise
-from discreet.queries.losses.base import Loss, Query
+from discreet.queries.losses import Query
 from discreet.release import Release, recipe_of
 from discreet.schema import Person, Schema
 from discreet.schema.row_counts import ShareSizes
@@ -41,7 +41,7 @@ def release(
     """Pay for a private answer, then compute it: the only function that turns rows into something that leaves.
 
     The same request (recipe, dataset id, label) returns the stored release and spends nothing. `progress` is called
-    with the number of Langevin steps since its last call, which is public; other mechanisms never call it.
+    with the steps of the mechanism's public `work` since its last call; mechanisms that are quick never call it.
     """
     check_types("release", model, mechanism)
     if not isinstance(dataset, Dataset):
@@ -73,9 +73,9 @@ def check_types(verb: str, model: Any, mechanism: Any) -> None:
 def query_of(model: Model, mechanism: Mechanism, schema: Schema) -> Query:
     """What the model asks, if the mechanism can answer it: statistics, or a loss."""
     query = model.query(schema)
-    if isinstance(query, Loss) != isinstance(mechanism, GibbsPosterior):
-        asked = "GibbsPosterior" if isinstance(query, Loss) else "a mechanism for statistics"
-        raise QueryError(f"{type(model).__name__} must be asked by {asked}, got {type(mechanism).__name__}")
+    if query.asks != mechanism.answers:
+        able = sorted(name for name, kind in MECHANISMS.items() if kind.answers == query.asks)
+        raise QueryError(f"{type(model).__name__} must be asked by one of {able}, got {type(mechanism).__name__}")
     return query
 
 
@@ -86,10 +86,7 @@ def _apply(
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a warning that depends on a row would be seen
-            if isinstance(mechanism, GibbsPosterior):
-                assert isinstance(query, Loss)
-                return mechanism.apply(SystemNoise(), query, dataset, progress)
-            return mechanism.apply(SystemNoise(), query, dataset)
+            return mechanism.apply(SystemNoise(), query, dataset, progress)
     except Exception:  # noqa: S110  # its text and its frames may hold private values
         pass
     raise ReleaseError(FAILED)

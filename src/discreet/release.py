@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,28 +19,10 @@ from discreet.accounting import version
 from discreet.errors import DiscreetError, QueryError, ReleaseError
 from discreet.guarantee import Guarantee
 from discreet.guarantee.comparison import read_today
-from discreet.mechanisms import (
-    MECHANISMS,
-    ConjugateSample,
-    GibbsPosterior,
-    NoisyStatistics,
-    PaidChain,
-    PosteriorSample,
-    PrivateMetropolis,
-)
-from discreet.models import MODELS, EventLogHMM, GivenDraws, Model, Poolable, PredictsRecords
-from discreet.posterior import (
-    CoefficientDraws,
-    Draws,
-    GroupedPosterior,
-    Posterior,
-    RecordLaw,
-    beta_given_draws,
-    pooled_posterior,
-)
-from discreet.queries.families.base import Dirichlet, DirichletTables, SumFamily
-from discreet.queries.losses.base import Loss, Query
-from discreet.queries.statistics import Statistics
+from discreet.mechanisms import MECHANISMS, Mechanism, Reading
+from discreet.models import MODELS, Model
+from discreet.posterior import CoefficientDraws, Posterior
+from discreet.queries.losses import Query
 from discreet.recipe import build, describe
 from discreet.schema import Schema
 
@@ -106,9 +87,10 @@ class Release:
         return model
 
     @property
-    def mechanism(self) -> Any:
+    def mechanism(self) -> Mechanism:
         """The mechanism that answered."""
-        return build("Release.mechanism", MECHANISMS, self.recipe["mechanism"], ReleaseError)
+        mechanism: Mechanism = build("Release.mechanism", MECHANISMS, self.recipe["mechanism"], ReleaseError)
+        return mechanism
 
     @property
     def query(self) -> Query:
@@ -134,75 +116,9 @@ class Release:
         """
         if kind not in ("noise-aware", "plug-in"):
             raise QueryError(f'Release.posterior kind must be "noise-aware" or "plug-in", got {kind!r}')
-        model, mechanism, query = self.model, self.mechanism, self.query
-        if not isinstance(mechanism, NoisyStatistics):
-            if prior is not None or kind == "plug-in" or pooling is not None:
-                raise QueryError("Release.posterior of released draws must keep their own prior and kind, got another")
-            if isinstance(mechanism, GibbsPosterior):
-                assert isinstance(query, Loss)
-                law, stationary = mechanism.law(query), mechanism.steps == "stationary"
-                return CoefficientDraws(
-                    self.value, query, law.beta, law.precision, stationary or law.steps == 0, mechanism.note(query)
-                )
-            assert isinstance(query, Statistics)
-            if isinstance(mechanism, PaidChain):
-                assert isinstance(model, EventLogHMM)
-                return model.given_chain(query, *mechanism.kept(self.value), mechanism.note(query))
-            if isinstance(mechanism, PrivateMetropolis):
-                return Draws(self.value, {}, mechanism.note(query), record=self._record(query))
-            return replace(self._draws(mechanism, query), record=self._record(query))
-        assert isinstance(query, Statistics)
-        if pooling is not None and (pooling != "partial" or not query.groups or kind == "plug-in"):
-            raise QueryError(
-                'Release.posterior pooling must be "partial", of a noise-aware release with by=, '
-                f"got pooling={pooling!r}, kind={kind!r}, by={query.by!r}"
-            )
-        if prior is not None:
-            model = replace(model, prior=prior)  # type: ignore[type-var]  # models are dataclasses
-            query = model.query(query.schema)
-            assert isinstance(query, Statistics)
-        laws = mechanism.laws(query)  # once: their calibration is a search
-
-        def one(value: Mapping[str, Any]) -> Posterior:
-            """Of the table, or of one group of it."""
-            return model.plug_in(query, value) if kind == "plug-in" else model.posterior(query, value, laws, progress)
-
-        if query.by is None:
-            return one(self.value)
-        values = {level: {name: array[g] for name, array in self.value.items()} for g, level in enumerate(query.groups)}
-        if pooling is None:
-            return GroupedPosterior(query.by, {level: one(value) for level, value in values.items()})
-        if not isinstance(model, Poolable):
-            raise QueryError(
-                f"Release.posterior pooling must have a model of one parameter, got {type(model).__name__}"
-            )
-        likelihoods = {level: model.likelihood(query, value, laws) for level, value in values.items()}
-        return pooled_posterior(query.by, likelihoods, model.population(query.schema))
-
-    def _draws(self, mechanism: PosteriorSample | ConjugateSample, query: Statistics) -> Draws:
-        """The draws, and for one parameter what their law says of it."""
-        family, note = query.family, mechanism.note(query)
-        if isinstance(family, DirichletTables):
-            counted = {statistic.name: statistic for statistic in query.statistics}
-            levels = {t.parameter: counted[t.statistic].levels[len(t.shape) - 1] for t in family.tables}
-            return Draws(self.value, levels, note)
-        if not isinstance(family, Dirichlet):
-            model = self.model
-            if not isinstance(family, SumFamily) or not isinstance(model, GivenDraws):
-                return Draws(self.value, {}, note)
-            drawn = self.value[family.parameter]
-            return Draws(self.value, {}, note, model.given_draws(query, partial(mechanism.log_law, query, drawn)))
-        if family.coordinate is None or query.total is None:
-            return Draws(self.value, {} if family.coordinate is not None else {family.parameter: query.levels}, note)
-        draws, (b, a) = self.value[family.parameter], family.prior
-        counts = np.arange(query.total + 1)
-        given = beta_given_draws(query.total, (a, b), mechanism.log_law(query, draws, counts))
-        return Draws(self.value, {}, note, given)
-
-    def _record(self, query: Statistics) -> RecordLaw | None:
-        """How the model draws a record given its parameters, if it says so."""
-        model = self.model
-        return model.record_law(query.schema) if isinstance(model, PredictsRecords) else None
+        reading = Reading(kind, prior, pooling, progress)
+        posterior: Posterior | CoefficientDraws = self.mechanism.read(self.model, self.query, self.value, reading)
+        return posterior
 
     def to_json(self) -> dict[str, Any]:
         """The whole release as plain data; a simulated one has no such form, so that it cannot pass for a paid one."""
@@ -245,7 +161,7 @@ class Release:
             raise ReleaseError(f"Release.guarantee must be what its recipe gives, {declared!r}, got {stored!r}")
         if {name: array.shape for name, array in value.items()} != shapes:
             raise ReleaseError(f"Release.value must be arrays of shapes {shapes}, got others")
-        if isinstance(mechanism, PaidChain) and not mechanism.holds(query, value):
+        if not mechanism.holds(query, value):
             raise ReleaseError("Release.value must hold states and profiles that could have been released, got others")
         return replace(release, guarantee=reading.shown, paid=reading.paid, accounting=priced)
 

@@ -9,7 +9,18 @@ import pytest
 import discreet as dc
 from discreet.accounting.divergences import dirichlet_renyi
 from discreet.cli import main
-from discreet.mechanisms import calibrations as calibration
+
+
+class calibration:  # noqa: N801
+    """The functions by the names of their mechanisms."""
+
+    noisy_statistics = staticmethod(dc.NoisyStatistics.calibrate)
+    posterior_sample = staticmethod(dc.PosteriorSample.calibrate)
+    direct = staticmethod(dc.DirectSample.calibrate)
+    diffused = staticmethod(dc.DiffusedSample.calibrate)
+    concentrated = staticmethod(dc.ConcentratedSample.calibrate)
+    gibbs_posterior = staticmethod(dc.GibbsPosterior.calibrate)
+    private_gibbs = staticmethod(dc.PrivateGibbs.calibrate)
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ HEAD = "3f5a…"
 def helps(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """The words of every command with its help."""
     yield " ".join(path), command.help or ""
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from helps(inner, (*path, name))
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from helps(command.get_command(None, name), (*path, name))
 
 
 def examples(text: str) -> list[str]:

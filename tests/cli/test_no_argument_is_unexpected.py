@@ -57,11 +57,13 @@ def test_no_argument_is_unexpected(run: Callable, folder: Path, monkeypatch: pyt
 def test_numbers_of_levels_that_are_read_as_floats_are_found(run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted error reads them like priors, and nan is no whole number."""
 
-    def planted(text: str) -> Any:
-        return tuple(int(count) for count in calibrate._prior(text))
+    right = calibrate._listed
+
+    def planted(name: str, value: Any, kind: type[Any] | None) -> Any:
+        return tuple(int(count) for count in right(name, value, float)) if kind is int else right(name, value, kind)
 
     words = ["calibrate", "private-gibbs", "--levels", "nan", "--epsilon-per-update", "0.05", "--sweeps", "2"]
     check(run, words)
-    monkeypatch.setattr(calibrate, "_levels", planted)
+    monkeypatch.setattr(calibrate, "_listed", planted)
     with pytest.raises(AssertionError, match="unexpected ValueError"):
         check(run, words)

@@ -29,7 +29,7 @@ from discreet.inference.hidden_markov.kernels.hidden_states import (
     log_likelihoods,
 )
 from discreet.numerics.kernels.hidden_pass import collapsed_weights, count_moves
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 
 SMALL = HiddenMarkov(2, 4, 2, (("kind", 2), ("place", 3)), 0.2, 0.8)
 EVENTS = 1  # in every cell

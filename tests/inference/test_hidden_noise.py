@@ -22,7 +22,7 @@ from discreet.inference.hidden_markov.kernels.hidden_states import Hidden
 from discreet.inference.network.kernels.network_layout import Released
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw
 from discreet.numerics.kernels.hidden_pass import count_moves
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 from discreet.schema.row_counts import KnownSize, Sizes, UniformSizes
 
 LIMIT = 5.0

@@ -9,8 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.inference.counts.simplex import sums_of_others
-from discreet.mechanisms.conjugate_sample.conjugate_draws import beta_parameters, conjugate_draws
-from discreet.mechanisms.draws.tempered import parameters, plain_prior
+from discreet.mechanisms.conjugate_sample.conjugate_sample import conjugate_draws
 from discreet.queries.centred_columns import Axis
 
 N = 10**9
@@ -44,7 +43,7 @@ def check_beta(drawn_with: Any, cases: list[tuple[float, float, int]]) -> None:
 
 def drawn(family: Any, counts: tuple[int, int]) -> list[tuple[float, ...]]:
     recorder = Recorder()
-    conjugate_draws(family, np.array(counts), N, 1.0, 1.0, 1, recorder)  # type: ignore[arg-type]
+    conjugate_draws(family, {"counts": np.array(counts)}, N, 1.0, 1.0, 1, recorder)  # type: ignore[arg-type]
     return recorder.asked
 
 
@@ -78,7 +77,7 @@ def test_sums_of_columns_are_counted_from_their_lower_end(column: str) -> None:
     for v in (lowest, lowest + 2, -lowest - 2, -lowest, *(rng.randrange(lowest, -lowest, 2) for _ in range(20))):
         exact = N * Fraction(axis.grid) * axis.low + Fraction(axis.unit) * (v - lowest)
         assert float(axis.total(v, N)) == pytest.approx(float(exact), rel=1e-15, abs=0.0)
-        shape, rate = parameters(family, plain_prior(family), 1.0, v, N)
+        shape, rate = family.update(family.exponents, 1.0, v, N)
         assert float(rate) == pytest.approx(float(exact + Fraction(1e-6)), rel=1e-15)
         assert float(shape) == 2.0 + N
     by_centre = [N * axis.centre + axis.unit * float(v) for v in (lowest, lowest + 2)]
@@ -108,10 +107,10 @@ def test_successes_and_failures_of_a_bounded_mean_are_sums() -> None:
     family = family_of(dc.StatisticalQuery("x", prior=(1e-6, 1e-6)))
     most = N * family.axis.reach
     for v in (-most, -most + 2, most - 2, most):
-        one, other = beta_parameters(family, v, N, 1.0, 1.0)
+        one, other = family.update(family.exponents, 1.0, v, N)
         exact = [Fraction(1e-6) + Fraction(most + sign * v, 2 * family.axis.reach) for sign in (1, -1)]
         assert (one, other) == pytest.approx(tuple(float(each) for each in exact), rel=1e-15)
-        laws = parameters(family, plain_prior(family), 1.0, v, N)
+        laws = family.update(family.exponents, 1.0, v, N)
         assert [float(law) for law in laws] == pytest.approx([float(each) for each in exact], rel=1e-15)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.mechanisms.conjugate_sample.conjugate_draws import SMALL_SHAPE
 from discreet.mechanisms.draws.public_grid import cell_ends
+from discreet.mechanisms.draws.real_laws import SMALL_SHAPE
 
 Array = np.ndarray[Any, Any]
 Rounding = Callable[[Array], Array]

@@ -12,8 +12,7 @@ import discreet as dc
 from discreet.accounting import gamma_divergences
 from discreet.accounting.divergences import dirichlet_divergence
 from discreet.mechanisms import ConcentratedSample, ConjugateSample, DiffusedSample, DirectSample
-from discreet.mechanisms.conjugate_sample.conjugate_draws import beta_parameters
-from discreet.queries.families.base import BoundedMean
+from discreet.queries.families import BoundedMean
 
 BINARY = dc.Schema({"x": dc.Binary()}, n=100)
 NUMBERS = {"age": dc.Bounded(0, 100), "visits": dc.Count(10), "wait": dc.Bounded(0, 5), "x": dc.Binary()}
@@ -303,7 +302,7 @@ def test_a_cell_of_a_statistical_query_is_at_most_one_success(grid: float | None
     family, claim = query.family, DirectSample().guarantee(query).renyi(2.0)
     assert isinstance(family, BoundedMean)
     reach = family.axis.reach
-    low, high = (beta_parameters(family, sum_of, 4, 1.0, 1.0) for sum_of in (-4 * reach, -2 * reach))
+    low, high = (family.update(family.exponents, 1.0, sum_of, 4) for sum_of in (-4 * reach, -2 * reach))
     attained = max(dirichlet_divergence(p, q, 2.0) for p, q in ((low, high), (high, low)))
     assert attained == pytest.approx(claim, rel=1e-9)
     if grid == 0.4:  # the planted error: (x - lower) / (upper - lower) of the rounded cell, 1.2 at the upper bound

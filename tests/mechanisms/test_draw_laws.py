@@ -5,11 +5,12 @@ import pytest
 from scipy import stats
 
 from discreet.errors import QueryError
-from discreet.mechanisms.conjugate_sample.conjugate_draws import conjugate_draws
-from discreet.mechanisms.draws.draw_laws import log_beta_draws, log_draws, log_gamma_draws, log_normal_draws
-from discreet.mechanisms.draws.tempered import on_scale, parameters, plain_prior
+from discreet.mechanisms.conjugate_sample.conjugate_sample import conjugate_draws
+from discreet.mechanisms.draws.draw_laws import log_beta_draws, log_gamma_draws, log_normal_draws
+from discreet.mechanisms.draws.real_laws import log_draws
+from discreet.mechanisms.draws.tempered import on_scale
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import BoundedMean, ExponentialRate, GaussianMean, PoissonRate
+from discreet.queries.families import BoundedMean, ExponentialRate, GaussianMean, PoissonRate
 from discreet.schema import Bounded, Schema
 
 LAWS = {
@@ -67,9 +68,11 @@ def test_densities_are_those_of_what_is_drawn(family) -> None:
     n, scale, shrink = 20, 0.4, 0.7
     statistic = 3 * AXIS.reach
     draws = np.sort(
-        on_scale(family, conjugate_draws(family, statistic, n, scale, shrink, 200_000, np.random.default_rng(5)))
+        on_scale(
+            family, conjugate_draws(family, {"sum": statistic}, n, scale, shrink, 200_000, np.random.default_rng(5))
+        )
     )
-    law = parameters(family, plain_prior(family) / shrink, scale, np.array([statistic]), n)
+    law = family.update(family.exponents / shrink, scale, np.array([statistic]), n)
     at = np.linspace(draws[0], draws[-1], 801)
     density = np.exp([float(log_draws(family, x, 1e-9, law)[0]) for x in at])
     cdf = np.cumsum(np.diff(at) * 0.5 * (density[1:] + density[:-1]))

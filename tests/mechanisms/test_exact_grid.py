@@ -11,10 +11,10 @@ from scipy import stats
 import discreet as dc
 from discreet.mechanisms.draws.declared_space import DeclaredSpace
 from discreet.mechanisms.draws.exact_grid import GridLaw, default_grid, grid_ends, grid_law, log_grid_law
-from discreet.mechanisms.draws.tempered import parameters, prior_part
+from discreet.mechanisms.draws.tempered import prior_part
 from discreet.noise.sources import SeededNoise, SystemNoise
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import BoundedMean, Dirichlet, ExponentialRate, Family, GaussianMean, PoissonRate
+from discreet.queries.families import BoundedMean, Dirichlet, ExponentialRate, Family, GaussianMean, PoissonRate
 
 AXIS = Axis(0.0, 2.0, 1.0, 0, 0, 2)
 FAMILIES: dict[str, tuple[Family, DeclaredSpace]] = {  # the ends of the spaces are points of the grids
@@ -129,7 +129,7 @@ def test_the_law_of_a_draw_is_that_of_the_weights(name: str, finer: int, error: 
     law, _ = law_of(name, 200.0, n, finer)
     most = n if name == "Beta" else n * AXIS.reach
     values = np.linspace(0 if name == "Beta" else -most, most, 9)
-    laws = parameters(family, prior_part(family, 1.0, "joint"), 1.0, values, n)
+    laws = family.update(prior_part(family, 1.0, "joint"), 1.0, values, n)
     tables = [law.weights((n - int(v), int(v)) if name == "Beta" else (int(v),)) for v in values]
     for i in range(3, law.points.size, law.points.size // 15):
         found = log_grid_law(family, law, law.points[[i]], laws, values, n)

@@ -634,7 +634,7 @@ def test_repeated_releases_are_those_of_many_chains_at_once(monkeypatch: pytest.
     assert [value["coefficients"].shape for value in found] == [(2, query.features.size)] * 2
     noise, law = SeededNoise(3), mechanism.law(query)
     with dataset.source.design(query) as design:
-        drawn = [langevin_chains(query, law, 1, design, count, noise.generator()) for count in (3, 1)]
+        drawn = [langevin_chains(query, law, 1, design, count, noise.stream()) for count in (3, 1)]
     due = rounded(np.concatenate(drawn), mechanism._grid(query))
     np.testing.assert_array_equal(np.concatenate([value["coefficients"] for value in found]), due)
     move = np.arange(1.0, 1.0 + query.features.size)

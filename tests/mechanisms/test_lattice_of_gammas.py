@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from discreet.mechanisms.conjugate_sample.conjugate_draws import SMALL_SHAPE, gamma_draws
+from discreet.mechanisms.draws.real_laws import SMALL_SHAPE, gamma_draws
 
 Array = NDArray[np.float64]
 

@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 
 import discreet as dc
-from discreet.mechanisms.draws.least_deviation import conjugate_deviation, tempered_deviation
-from discreet.mechanisms.draws.tempered import parameters, plain_prior, prior_part
+from discreet.mechanisms.draws.tempered import prior_part
 
 N = 6
 COLUMNS = {
@@ -53,9 +52,9 @@ def test_no_table_has_a_smaller_deviation(model: Any) -> None:
     """It is attained: the bound is that of some table."""
     family = family_of(model)
     for r, m in ((1.0, 1.0), (0.3, 1.0), (1.0, 0.2)):
-        laws = parameters(family, plain_prior(family) / m, r, sums(family), N)
+        laws = family.update(family.exponents / m, r, sums(family), N)
         found = deviations(family, *laws).min()
-        assert conjugate_deviation(family, N, r, m) == pytest.approx(found, rel=1e-12)
+        assert family.conjugate_deviation(N, r, m) == pytest.approx(found, rel=1e-12)
 
 
 def test_no_table_has_a_smaller_deviation_of_a_vector() -> None:
@@ -65,7 +64,7 @@ def test_no_table_has_a_smaller_deviation_of_a_vector() -> None:
         if sum(counts) == N:
             alpha = np.array(family.prior) / 0.5 + 0.7 * np.array(counts)
             found.append(np.sqrt(np.diag(stats.dirichlet.cov(alpha))).min())
-    assert conjugate_deviation(family, N, 0.7, 0.5) == pytest.approx(min(found), rel=1e-12)
+    assert family.conjugate_deviation(N, 0.7, 0.5) == pytest.approx(min(found), rel=1e-12)
 
 
 @pytest.mark.parametrize("model", FAMILIES, ids=lambda model: type(model).__name__)
@@ -74,13 +73,13 @@ def test_no_table_has_a_smaller_deviation_on_a_declared_space(model: Any, temper
     """By quadrature; of a mean the noise is measured before it is cut, so that far outside it may be smaller."""
     family = family_of(model)
     if hasattr(family, "sd"):
-        assert tempered_deviation(family, plain_prior(family), 1.0, N, (0.0, 1e-3)) == pytest.approx(1e-3 / 12**0.5)
+        assert family.tempered_deviation(family.exponents, 1.0, N, (0.0, 1e-3)) == pytest.approx(1e-3 / 12**0.5)
         return
     for heat, (low, high) in product((1.0, 7.0), ((0.01, 0.99), (0.2, 0.8), (0.45, 0.55))):
         part = prior_part(family, heat, tempering)
-        bound = tempered_deviation(family, part, 1.0 / heat, N, (low, high))
+        bound = family.tempered_deviation(part, 1.0 / heat, N, (low, high))
         x = np.linspace(low, high, 4001)
-        for one, two in zip(*parameters(family, part, 1.0 / heat, sums(family), N), strict=True):
+        for one, two in zip(*family.update(part, 1.0 / heat, sums(family), N), strict=True):
             fall = -two * x if "Rate" in type(family).__name__ else (two - 1) * np.log1p(-x)
             logs = (one - 1) * np.log(x) + fall
             weight = np.exp(logs - logs.max())

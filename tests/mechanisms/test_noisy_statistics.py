@@ -265,9 +265,9 @@ def test_guarantees_say_what_was_asked() -> None:
 
 def test_real_noise_ignores_every_seed() -> None:
     np.random.seed(0)
-    first = SystemNoise().integers(DiscreteLaplace(1e6), 4), SystemNoise().generator().random(4).tolist()
+    first = SystemNoise().integers(DiscreteLaplace(1e6), 4), SystemNoise().stream().random(4).tolist()
     np.random.seed(0)
-    second = SystemNoise().integers(DiscreteLaplace(1e6), 4), SystemNoise().generator().random(4).tolist()
+    second = SystemNoise().integers(DiscreteLaplace(1e6), 4), SystemNoise().stream().random(4).tolist()
     assert first[0] != second[0]
     assert first[1] != second[1]
 

@@ -18,13 +18,11 @@ from released_lattice import Array, Lattice, additive, divided_gamma, exponentia
 
 import discreet as dc
 from discreet.mechanisms.conjugate_sample import conjugate_sample
-from discreet.mechanisms.conjugate_sample.conjugate_draws import normal_posterior
 from discreet.mechanisms.draws.public_grid import rounded
-from discreet.mechanisms.draws.tempered import parameters
 from discreet.mechanisms.gibbs_posterior import gibbs_posterior
 from discreet.mechanisms.posterior_sample import posterior_sample
 from discreet.noise.sources import SeededNoise
-from discreet.queries.families.base import GaussianMean, PoissonRate
+from discreet.queries.families import GaussianMean, PoissonRate
 from discreet.sources import Dataset
 from discreet.sources.coded import CodedRows
 
@@ -67,7 +65,7 @@ def conjugate_lattice(case: Case) -> Lattice:
     r, m = case.mechanism.fractions(case.query)
     exact, (first, second) = float(family.axis.total(total, n)), family.prior
     if isinstance(family, GaussianMean):
-        return additive(*normal_posterior(family, exact, n, r, m))
+        return additive(*(float(number) for number in family.update(family.exponents / m, r, total, n)))
     if isinstance(family, PoissonRate):
         return divided_gamma(first / m + r * exact, second / m + r * n)
     return divided_gamma(first / m + r * n, second / m + r * exact)
@@ -77,7 +75,7 @@ def declared_lattice(case: Case) -> Lattice:
     """Of the neighbour, whose draws start from the highest point of its density on the interval."""
     mechanism, query = case.mechanism, case.query
     part, weight = mechanism._part(query, query.family), 1.0 / mechanism.temperature(query)
-    first, second = (float(value) for value in parameters(query.family, part, weight, case.total(), N))
+    first, second = (float(value) for value in query.family.update(part, weight, case.total(), N))
     low, high = mechanism.interval
     normal = isinstance(query.family, GaussianMean)
     start = min(max(first if normal else first / second, low), high)

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.auditing import l1_length, neighbouring_pairs, pair_of, squared_length, worst_pair
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 from discreet.queries.statistics import Statistics
 from discreet.recipe import build, describe
 from discreet.studies.synthetic_event_log import EventLog

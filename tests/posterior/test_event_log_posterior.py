@@ -7,7 +7,7 @@ from discreet.errors import QueryError
 from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
 from discreet.inference.hidden_markov.label_alignment import aligned_names, renamed, reordered, state_frequencies
 from discreet.posterior import EventGrid, EventLogChain, EventLogPosterior
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 
 REGIONS, TIMES, STATES = 6, 20, 3
 GRID = EventGrid(

@@ -8,8 +8,7 @@ import pytest
 from scipy import integrate, stats
 
 import discreet as dc
-from discreet.mechanisms.draws.draw_laws import log_draws
-from discreet.mechanisms.draws.tempered import parameters, plain_prior
+from discreet.mechanisms.draws.real_laws import log_draws
 from discreet.noise import DiscreteGaussian
 from discreet.posterior import CurvePosterior, Draws
 
@@ -20,8 +19,8 @@ def given(model, schema: dc.Schema, draws, scale: float = 1.0, shrink: float = 1
     """The posterior given draws of the conjugate law with its data scaled and its prior divided."""
     query = model.query(schema)
     family, n = query.family, query.largest_total
-    part = plain_prior(family) / shrink
-    return model.given_draws(query, lambda s: log_draws(family, draws, grid, parameters(family, part, scale, s, n)))
+    part = family.exponents / shrink
+    return model.known_from(query, lambda s: log_draws(family, draws, grid, family.update(part, scale, s, n)))
 
 
 @pytest.mark.parametrize("draws", [[0.02], [0.9], [4.0, 2.5, 3.1]])
@@ -105,9 +104,9 @@ def test_one_draw_is_wider_than_the_exact_posterior_and_needs_its_own_prior_only
     family = query.family
 
     def drawn(sums):
-        return log_draws(family, [1.3], 2.0**-32, parameters(family, plain_prior(family), 1.0, sums, 40))
+        return log_draws(family, [1.3], 2.0**-32, family.update(family.exponents, 1.0, sums, 40))
 
-    other = replace(model, prior=(40.0, 60.0)).given_draws(query, drawn)
+    other = replace(model, prior=(40.0, 60.0)).known_from(query, drawn)
     np.testing.assert_allclose(other.likelihood_at([0.7, 1.3]), one.likelihood_at([0.7, 1.3]), atol=1e-9)
     assert other.mean() < one.mean()
 

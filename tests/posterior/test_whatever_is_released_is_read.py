@@ -21,7 +21,7 @@ from scipy.special import gammaln, logsumexp
 import discreet as dc
 from discreet.inference.gaussian import first_guess
 from discreet.inference.groups import sinh_quadrature as graded
-from discreet.models import Poolable, bayesian_network, beta_bernoulli, event_log_hmm, gaussian
+from discreet.models import bayesian_network, beta_bernoulli, event_log_hmm, gaussian
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.posterior import CoefficientDraws, two_count_likelihood
 from discreet.queries.centred_columns import Axis
@@ -123,7 +123,7 @@ def readings(release: dc.Release) -> Iterator[tuple[str, Any]]:
     yield "posterior", release.posterior
     if isinstance(release.mechanism, dc.NoisyStatistics):
         yield "plug-in", functools.partial(release.posterior, "plug-in")
-        if release.query.by is not None and isinstance(release.model, Poolable):
+        if release.query.by is not None and release.model.population(release.query.schema) is not None:
             yield "pooled", functools.partial(release.posterior, pooling="partial")
 
 

@@ -29,7 +29,7 @@ from discreet.mechanisms.private_gibbs.paid_sweeps import (
 )
 from discreet.noise.sources import NoiseSource, SeededNoise, SystemNoise
 from discreet.numerics.kernels.hidden_pass import collapsed_pass
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 from discreet.queries.statistics import Counts, Statistics
 from discreet.sources import CodedRows, Dataset
 

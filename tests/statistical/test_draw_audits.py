@@ -17,7 +17,7 @@ from scipy import stats
 import discreet as dc
 from discreet.auditing.loss_bounds import clopper_pearson
 from discreet.mechanisms import ConjugateSample
-from discreet.mechanisms.conjugate_sample.conjugate_draws import conjugate_draws
+from discreet.mechanisms.conjugate_sample.conjugate_sample import conjugate_draws
 from discreet.mechanisms.draws.public_grid import rounded
 from discreet.mechanisms.draws.tempered import on_scale
 from discreet.noise.sources import NoiseSource, SeededNoise, SystemNoise
@@ -214,10 +214,8 @@ def drawn(case: Case, side: int, draws: int, noise: NoiseSource) -> Any:
     """Scores of draws as the mechanism makes them: its own code, at the fractions of a single draw."""
     query, mechanism = case.model.query(SCHEMA), case.mechanism
     if isinstance(mechanism, ConjugateSample):
-        (statistic,) = query.statistics
-        full = replace(statistic, cell=None) if hasattr(statistic, "cell") else statistic
-        exact = dataset(case, side).source.statistics(replace(query, statistics=(full,)))[full.name]
-        found = conjugate_draws(query.family, exact, N, *mechanism.fractions(query), draws, noise.generator())
+        exact = dataset(case, side).source.statistics(query.whole)
+        found = conjugate_draws(query.family, exact, N, *mechanism.fractions(query), draws, noise.stream())
         return case.score(on_scale(query.family, rounded(found, mechanism._grid(query))))
     (found,) = replace(mechanism, draws=draws).apply(noise, query, dataset(case, side)).values()
     return case.score(found)
@@ -275,7 +273,7 @@ def test_audited_draws_come_near_the_best_event(name: str, evidence: Callable[[C
 def forgotten_prior(case: Case, side: int, draws: int, noise: NoiseSource) -> Any:
     """A concentrated sampler that leaves its prior as it is."""
     k = int(case.tables[side].sum())
-    return noise.generator().beta(6 + k, 12 + N - k, size=draws)
+    return noise.stream().beta(6 + k, 12 + N - k, size=draws)
 
 
 def test_a_forgotten_prior_is_caught() -> None:

@@ -45,7 +45,7 @@ def hits(name: str, kind: str, n: int, runs: int, seed: int, narrower: float = 1
     for run in dc.simulate(MODELS[name], None, mechanisms(name)[kind], runs=runs, seed=seed, n=n, schema=SCHEMA):
         query, mechanism = run.query, run.mechanism
         draws = run.value[query.family.parameter]
-        posterior = run.model.given_draws(query, lambda s, m=mechanism, q=query, d=draws: m.log_law(q, d, s))
+        posterior = run.model.known_from(query, lambda s, m=mechanism, q=query, d=draws: m.log_law(q, d, s))
         low, high = posterior.interval(0.9)
         truth, middle, half = next(iter(run.truth.values())), 0.5 * (low + high), 0.5 * (high - low)
         found.append(abs(truth - middle) <= narrower * half)

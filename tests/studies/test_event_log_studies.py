@@ -5,7 +5,7 @@ import pytest
 
 import discreet as dc
 from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 from discreet.studies import event_log_studies as event_logs
 from discreet.studies.event_log_studies import METHODS, Split, held_out, held_out_curve, recovered, tempered_draws
 

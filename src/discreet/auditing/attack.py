@@ -1,43 +1,27 @@
 """`dc.audit`: attack a mechanism on the worst neighbours found and report what privacy loss is certain."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.auditing.change_of_a_unit import l1_length, squared_length
-from discreet.auditing.loss_attack import attack_loss
+from discreet.auditing.loss_attack import furthest_pair
 from discreet.auditing.loss_bounds import Audit, threshold_audit
 from discreet.auditing.neighbours import Pair, neighbouring_pairs, worst_pair
 from discreet.errors import QueryError
-from discreet.mechanisms import GibbsPosterior, Mechanism, NoisyStatistics
+from discreet.mechanisms import Mechanism
 from discreet.models import Model
-from discreet.noise import DiscreteLaplace
 from discreet.noise.sources import NoiseSource, SeededNoise, SystemNoise
 from discreet.pipeline import query_of
-from discreet.queries.families.base import (
-    BoundedMean,
-    Dirichlet,
-    DirichletTables,
-    ExponentialRate,
-    HiddenMarkov,
-    PoissonRate,
-    SumFamily,
-)
-from discreet.queries.losses.base import Loss
-from discreet.queries.statistics import Counts, Statistics
+from discreet.queries.losses import Loss
+from discreet.queries.statistics import Statistics
 from discreet.schema import Person, Schema
-from discreet.sources import Dataset, Source
+from discreet.sources import Source
 from discreet.sources.dataset import IntegerArray
 from discreet.sources.design import Design
 
 __all__ = ["attack_pair", "audit"]
-
-Values = Sequence[Mapping[str, Any]]
-Score = Callable[[Values], NDArray[np.float64]]
 
 HOARD = 10  # a person who owns this many times the rows that are used must not show more than others
 
@@ -88,37 +72,29 @@ def audit(
     query = query_of(model, mechanism, schema)
     mechanism.guarantee(query)  # refuses what could not be released either
     noise: NoiseSource = SystemNoise() if seed is None else SeededNoise(seed)
-    if isinstance(query, Loss):
-        assert isinstance(mechanism, GibbsPosterior)  # query_of sees to it
-        return attack_loss(mechanism, query, noise=noise, runs=runs, delta=delta, confidence=confidence)
-    pairs = _suspects(query)
+    how: dict[str, Any] = {"noise": noise, "delta": delta, "confidence": confidence}
 
-    def pilot(pair: Pair) -> float:
-        if isinstance(mechanism, NoisyStatistics):
-            return _expected_loss(mechanism, pair)
+    def told_apart(pair: Any) -> float:
+        known = mechanism.apart(pair)
         few = max(runs // 20, 100)
-        return attack_pair(mechanism, pair, noise=noise, runs=few, delta=delta, confidence=confidence).epsilon
+        return attack_pair(mechanism, pair, runs=few, **how).epsilon if known is None else known
 
-    return attack_pair(mechanism, max(pairs, key=pilot), noise=noise, runs=runs, delta=delta, confidence=confidence)
+    pairs = SEARCHES[query.asks](mechanism, query)
+    worst = pairs[0] if len(pairs) == 1 else max(pairs, key=told_apart)
+    return attack_pair(mechanism, worst, runs=runs, **how)
 
 
 def attack_pair(
-    mechanism: Mechanism, pair: Pair, *, noise: NoiseSource, runs: int, delta: float = 0.0, confidence: float = 0.999
+    mechanism: Mechanism, pair: Any, *, noise: NoiseSource, runs: int, delta: float = 0.0, confidence: float = 0.999
 ) -> Audit:
     """Release `runs` times on each table of the pair, as a release does it, and bound the loss that the values show."""
-    score = _draw_score(pair) if not isinstance(mechanism, NoisyStatistics) else _noise_score(mechanism, pair)
+    score = mechanism.score(pair)
     tables = [replace(table, source=Remembered(table.source)) for table in (pair.dataset, pair.neighbour)]
-    draws, others = (score(_released(mechanism, pair.query, table, noise, runs)) for table in tables)
+    draws, others = (score(mechanism.repeated(noise, pair.query, table, runs)) for table in tables)
     return threshold_audit(draws, others, delta=delta, confidence=confidence)
 
 
-def _released(
-    mechanism: Mechanism, query: Statistics, dataset: Dataset, noise: NoiseSource, runs: int
-) -> list[Mapping[str, Any]]:
-    return [mechanism.apply(noise, query, dataset) for _ in range(runs)]
-
-
-def _suspects(query: Statistics) -> list[Pair]:
+def _suspects(mechanism: Mechanism, query: Statistics) -> list[Pair]:  # noqa: ARG001 - the signature of all searches
     """The furthest of some corner and random pairs, and what the search finds in both norms."""
     pairs = sorted(neighbouring_pairs(query, limit=60), key=lambda pair: pair.moved, reverse=True)[:6]
     pairs += [worst_pair(query, measure) for measure in (l1_length, squared_length)]
@@ -127,88 +103,9 @@ def _suspects(query: Statistics) -> list[Pair]:
     return pairs
 
 
-def _expected_loss(mechanism: NoisyStatistics, pair: Pair) -> float:
-    """How far the pair is apart, measured in noise: distances over scales, or squares over variances."""
-    loss = 0.0
-    for name, law in mechanism.laws(pair.query).items():
-        move = np.ravel(np.asarray(pair.exact[name] - pair.other[name], dtype=float))
-        loss += l1_length(move / law.scale) if isinstance(law, DiscreteLaplace) else squared_length(move / law.sigma)
-    return loss
+def _furthest(mechanism: Mechanism, query: Loss) -> list[Any]:
+    return [furthest_pair(mechanism, query)]
 
 
-def _noise_score(mechanism: NoisyStatistics, pair: Pair) -> Score:
-    """The log-likelihood ratio of the pair by the exact laws of the noise; sums are Python integers of any size."""
-    laws = mechanism.laws(pair.query)
-
-    def score(values: Values) -> NDArray[np.float64]:
-        ratios = np.zeros(len(values))
-        for name, law in laws.items():
-            released = np.array([np.ravel(value[name]) for value in values], dtype=object)
-            here, there = (released - np.ravel(np.asarray(side[name])) for side in (pair.exact, pair.other))
-            ratios += (law.log_density(here) - law.log_density(there)).sum(axis=1)
-        return np.round(ratios, 9)  # equal ratios stay equal, whatever the order of the sums
-
-    return score
-
-
-def _draw_score(pair: Pair) -> Score:
-    """The log-likelihood ratio of the pair for draws of a parameter, up to constants and a positive factor."""
-    family = pair.query.family
-    assert family is not None
-    if isinstance(family, HiddenMarkov):
-        raise QueryError("audit must have noisy statistics, or draws of parameters, got a chain of hidden states")
-    if isinstance(family, DirichletTables):
-        return _table_score(pair, family)
-    if not isinstance(family, Dirichlet):
-        return _sum_score(pair, family)
-    (table,) = pair.query.statistics
-    assert isinstance(table, Counts)
-    full = replace(pair.query, statistics=(replace(table, cell=None),))
-    here, there = (side.source.statistics(full)[table.name] for side in (pair.dataset, pair.neighbour))
-
-    def score(values: Values) -> NDArray[np.float64]:
-        theta = np.array([value[family.parameter] for value in values], dtype=float)
-        if family.coordinate is not None:
-            theta = np.stack([1 - theta, theta], axis=-1)
-        return np.asarray((np.log(np.clip(theta, 1e-300, None)) @ (here - there)).sum(axis=1))
-
-    return score
-
-
-def _table_score(pair: Pair, family: DirichletTables) -> Score:
-    """The same for several tables of probabilities: their log-ratios add."""
-    moves = {
-        table.parameter: np.ravel(
-            np.asarray(pair.exact[table.statistic] - pair.other[table.statistic]).reshape(*table.shape, -1).sum(axis=-1)
-        )
-        for table in family.tables
-    }
-
-    def score(values: Values) -> NDArray[np.float64]:
-        ratios = np.zeros(len(values))
-        for name, move in moves.items():
-            theta = np.array([np.asarray(value[name], dtype=float) for value in values])
-            cells = theta.reshape(len(values), -1, move.size)  # draws of one release are independent
-            ratios += (np.log(np.clip(cells, 1e-300, None)) @ move).sum(axis=1)
-        return np.asarray(ratios)
-
-    return score
-
-
-def _sum_score(pair: Pair, family: SumFamily) -> Score:
-    """The same for a parameter that follows one sum: the ratio is monotone in the family's natural statistic."""
-    (name,) = pair.query.names
-    sign = float(np.sign(int(pair.exact[name]) - int(pair.other[name])))
-    low, high = family.axis.ends
-
-    def score(values: Values) -> NDArray[np.float64]:
-        theta = np.array([value[family.parameter] for value in values], dtype=float)
-        if isinstance(family, PoissonRate):
-            theta = np.log(np.maximum(theta, 1e-300))
-        elif isinstance(family, BoundedMean):
-            theta = np.log(np.maximum(theta - low, 1e-300)) - np.log(np.maximum(high - theta, 1e-300))
-        elif isinstance(family, ExponentialRate):
-            theta = -theta
-        return np.asarray(sign * theta.sum(axis=1))
-
-    return score
+# how neighbours are looked for, by what a query asks
+SEARCHES: dict[str, Callable[[Any, Any], list[Any]]] = {"statistics": _suspects, "loss": _furthest}

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.auditing.loss_bounds import Audit, threshold_audit
-from discreet.mechanisms import GibbsPosterior
-from discreet.noise.sources import NoiseSource
+from discreet.mechanisms import Mechanism
 from discreet.queries.losses.base import Branch, Loss
 from discreet.schema import LabelOnly, Person
 from discreet.sources import CodedRows, Dataset
 from discreet.sources.design import Design
 
-__all__ = ["LossPair", "attack_loss", "dense_rows", "furthest_pair"]
+__all__ = ["LossPair", "dense_rows", "furthest_pair"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int64]
@@ -39,17 +37,7 @@ class LossPair:
     move: Array
 
 
-def attack_loss(
-    mechanism: GibbsPosterior, query: Loss, *, noise: NoiseSource, runs: int, delta: float, confidence: float
-) -> Audit:
-    """Draw `runs` times on each table of the furthest pair, by the law of a release; bound the loss that shows."""
-    pair = furthest_pair(mechanism, query)
-    score = mechanism.score(pair)
-    draws, others = (score(mechanism.repeated(noise, query, table, runs)) for table in (pair.dataset, pair.neighbour))
-    return threshold_audit(draws, others, delta=delta, confidence=confidence)
-
-
-def furthest_pair(mechanism: GibbsPosterior, query: Loss) -> LossPair:
+def furthest_pair(mechanism: Mechanism, query: Loss) -> LossPair:
     """The corner rows, old, new and of all others, that move a noiseless chain furthest."""
     corners = _corners(query)
     with CodedRows(dict(zip(query.columns, corners.T, strict=True))).design(query) as design:
@@ -112,7 +100,7 @@ def _neighbours(query: Loss, corners: Cells) -> NDArray[np.bool_]:
     return np.asarray((corners[:, None, columns] == corners[None][:, :, columns]).all(axis=2))
 
 
-def _sums(mechanism: GibbsPosterior, query: Loss, z: Array, targets: Array, others: int) -> Array:
+def _sums(mechanism: Mechanism, query: Loss, z: Array, targets: Array, others: int) -> Array:
     """For each row, its gradients along the noiseless chain of a table of `others`, shrunk by the steps since."""
     if query.normal:  # w - z, whatever the w
         return -z

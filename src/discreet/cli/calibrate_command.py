@@ -1,25 +1,43 @@
-"""`discreet calibrate`: the parameter of a mechanism for a requested guarantee. Needs no data and no ledger."""
+"""`discreet calibrate`: the parameter of a mechanism for a requested guarantee. Needs no data and no ledger.
 
-from typing import TYPE_CHECKING, Annotated, Any
+Its commands are the `calibrate` functions of the registered mechanisms, and their options are those functions'
+arguments. They are looked up when one is asked for: the registry takes longer to import than help may take.
+"""
+
+import inspect
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
 from discreet.cli import terminal
 from discreet.errors import GuaranteeError
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.calibrations import Calibration
+    from discreet.mechanisms.calibration import Argument, Calibration
 
-__all__ = ["app"]
+__all__ = ["app", "commands"]
 
-app = typer.Typer(rich_markup_mode=None)
+KINDS = {int: "whole numbers below 10^9", float: "numbers"}
 
-Epsilon = Annotated[float, typer.Option(help="Requested epsilon.", show_default=False)]
-MaybeEpsilon = Annotated[float | None, typer.Option(help="Requested epsilon.")]
-MaybeDelta = Annotated[float | None, typer.Option(help="Requested delta.")]
-MaybeOrder = Annotated[float | None, typer.Option(help="Rényi order at which epsilon is meant.")]
-Prior = Annotated[str, typer.Option(help="Beta or Dirichlet prior, comma-separated: 6,12.", show_default=False)]
-Size = Annotated[int, typer.Option(min=0, max=2**48, help="Public number of records.", show_default=False)]
+
+class Registered(TyperGroup):
+    """A group whose commands are the mechanisms."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature of click
+        """In the order of the registry."""
+        return list(commands())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the signature of click
+        """By name; None where there is no such mechanism."""
+        return commands().get(cmd_name)
+
+
+app = typer.Typer(rich_markup_mode=None, cls=Registered)
 
 
 @app.callback(invoke_without_command=True)
@@ -34,173 +52,67 @@ def calibrate(context: typer.Context) -> None:
         terminal.write(context.get_help())
 
 
-@app.command("noisy-statistics")
-def noisy_statistics(
-    l1: Annotated[float | None, typer.Option(help="L1 sensitivity, for discrete Laplace noise.")] = None,
-    l2: Annotated[float | None, typer.Option(help="L2 sensitivity, for discrete Gaussian noise.")] = None,
-    epsilon: MaybeEpsilon = None,
-    delta: MaybeDelta = None,
-    rho: Annotated[float | None, typer.Option(help="Requested zCDP.")] = None,
-    as_json: terminal.AsJson = False,
-) -> None:
-    """Scale of the noise.
+@cache
+def commands() -> dict[str, Any]:
+    """The commands by name: the short one that a mechanism gives itself, or its class name with hyphens."""
+    from discreet.mechanisms import MECHANISMS
 
-    \b
-    Example:
-      discreet calibrate noisy-statistics --l1 2 --epsilon 0.5
-      discreet calibrate noisy-statistics --l2 1.4142135623730951 --epsilon 1 --delta 1e-6
-    """  # noqa: D301
-    from discreet.mechanisms import calibrations as calibration
-
-    _show(calibration.noisy_statistics(l1=l1, l2=l2, epsilon=epsilon, delta=delta, rho=rho), as_json)
+    found, made = typer.Typer(rich_markup_mode=None), {}
+    for name, mechanism in MECHANISMS.items():
+        if mechanism.calibrate is not None:
+            short = mechanism.short_name
+            made[short if short and short not in made else _hyphenated(name)] = mechanism.calibrate
+    for name, function in made.items():
+        found.command(name)(_command(function))
+    return dict(get_group(found).commands)
 
 
-@app.command("posterior-sample")
-def posterior_sample(
-    truncation: Annotated[float, typer.Option(help="Smallest probability of the parameter space.", show_default=False)],
-    epsilon: Epsilon,
-    levels: Annotated[int, typer.Option(min=2, max=2**31, help="Number of levels.")] = 2,
-    as_json: terminal.AsJson = False,
-) -> None:
-    """Temperature of one posterior sample.
+def _command(function: "Callable[..., Calibration]") -> Callable[..., None]:
+    """The function as typer reads commands: an option for each argument, and --json."""
+    hints = get_type_hints(function, include_extras=True)
+    lists: dict[str, type[Any]] = {}
+    options = []
+    for one in inspect.signature(function).parameters.values():
+        kind, about = get_args(hints[one.name])
+        if get_origin(kind) is tuple:
+            lists[one.name], kind = get_args(kind)[0], str
+        options.append(one.replace(annotation=Annotated[kind, _option(about, one.default is one.empty)]))
 
-    \b
-    Example:
-      discreet calibrate posterior-sample --truncation 0.2 --epsilon 1
-    """  # noqa: D301
-    from discreet.mechanisms import calibrations as calibration
+    def command(as_json: bool = False, **given: Any) -> None:
+        found = function(**{name: _listed(name, value, lists.get(name)) for name, value in given.items()})
+        if not found.proved:
+            bound, epsilon = given["bound"], given["epsilon"]
+            raise GuaranteeError(
+                f"calibrate.bound must be proved, but {bound} is not at epsilon = {epsilon:g}: use gdp"
+            )
+        _show(found, as_json)
 
-    _show(calibration.posterior_sample(truncation=truncation, epsilon=epsilon, levels=levels), as_json)
-
-
-@app.command("private-gibbs")
-def private_gibbs(
-    levels: Annotated[str, typer.Option(help="Levels of every field, comma-separated: 8,30,2.", show_default=False)],
-    epsilon_per_update: Annotated[float, typer.Option(help="Cost of each update.", show_default=False)],
-    sweeps: Annotated[
-        int, typer.Option(min=1, max=10**6, help="Number of sweeps, of two updates each.", show_default=False)
-    ],
-    truncation: Annotated[float, typer.Option(help="Smallest probability, as a share of an even one.")] = 0.1,
-    as_json: terminal.AsJson = False,
-) -> None:
-    """Temperature of a Gibbs chain that pays for every update, and what the chain costs.
-
-    \b
-    Example:
-      discreet calibrate private-gibbs --levels 8,30,2,2,2 --epsilon-per-update 0.05 --sweeps 200
-    """  # noqa: D301
-    from discreet.mechanisms import calibrations as calibration
-
-    cost = {"truncation": truncation, "epsilon_per_update": epsilon_per_update}
-    _show(calibration.private_gibbs(levels=_levels(levels), sweeps=sweeps, **cost), as_json)
+    shown = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=terminal.AsJson)
+    command.__signature__ = inspect.Signature([*options, shown])  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in (*options, shown)}
+    command.__doc__ = inspect.cleandoc(function.__doc__ or "").replace("Example:", "\b\nExample:")
+    return command
 
 
-@app.command("direct")
-def direct(
-    prior: Prior, n: Size, order: MaybeOrder = None, delta: MaybeDelta = None, as_json: terminal.AsJson = False
-) -> None:
-    """What one draw of the exact posterior costs.
-
-    \b
-    Example:
-      discreet calibrate direct --prior 6,12 --n 100 --order 2
-      discreet calibrate direct --prior 6,12 --n 100 --delta 1e-6
-    """  # noqa: D301
-    from discreet.mechanisms import calibrations as calibration
-
-    _show(calibration.direct(prior=_prior(prior), n=n, order=order, delta=delta), as_json)
+def _option(about: "Argument", required: bool) -> Any:
+    return typer.Option(help=about.help, min=about.least, max=about.most, show_default=not required)
 
 
-@app.command("diffused")
-def diffused(
-    prior: Prior,
-    n: Size,
-    epsilon: Epsilon,
-    order: MaybeOrder = None,
-    delta: MaybeDelta = None,
-    as_json: terminal.AsJson = False,
-) -> None:
-    """Scale r of the counts in diffused sampling.
-
-    \b
-    Example:
-      discreet calibrate diffused --prior 6,12 --n 100 --order 15 --epsilon 0.1
-      discreet calibrate diffused --prior 6,12 --n 100 --epsilon 1 --delta 1e-6 --json
-    """  # noqa: D301
-    from discreet.mechanisms import calibrations as calibration
-
-    _show(calibration.diffused(prior=_prior(prior), n=n, epsilon=epsilon, order=order, delta=delta), as_json)
-
-
-@app.command("concentrated")
-def concentrated(
-    prior: Prior,
-    n: Size,
-    epsilon: Epsilon,
-    order: MaybeOrder = None,
-    delta: MaybeDelta = None,
-    as_json: terminal.AsJson = False,
-) -> None:
-    """Shrink m of the prior in concentrated sampling.
-
-    \b
-    Example:
-      discreet calibrate concentrated --prior 6,12 --n 100 --order 15 --epsilon 0.1
-    """  # noqa: D301
-    from discreet.mechanisms import calibrations as calibration
-
-    _show(calibration.concentrated(prior=_prior(prior), n=n, epsilon=epsilon, order=order, delta=delta), as_json)
-
-
-@app.command("gibbs-posterior")
-def gibbs_posterior(
-    prior_precision: Annotated[float, typer.Option(help="Strong convexity of the prior.", show_default=False)],
-    epsilon: Epsilon,
-    delta: Annotated[float, typer.Option(help="Requested delta.", show_default=False)],
-    lipschitz: Annotated[float | None, typer.Option(help="Lipschitz constant of the loss.")] = None,
-    gradient: Annotated[float | None, typer.Option(help="Largest gradient difference, if below 2 L.")] = None,
-    n: Annotated[int, typer.Option(min=0, max=2**48, help="Public number of records.")] = 0,
-    loss_convexity: Annotated[float, typer.Option(help="Strong convexity of every record's loss.")] = 0.0,
-    bound: Annotated[str, typer.Option(help="gdp, renyi, minami or minami-printed.")] = "gdp",
-    as_json: terminal.AsJson = False,
-) -> None:
-    """Inverse temperature of a Gibbs posterior.
-
-    \b
-    Example:
-      discreet calibrate gibbs-posterior --lipschitz 1 --prior-precision 1 --epsilon 1 --delta 1e-5
-    """  # noqa: D301
-    from discreet.mechanisms import calibrations as calibration
-
-    if bound not in ("gdp", "renyi", "minami", "minami-printed"):
-        raise GuaranteeError(f"calibrate.bound must be gdp, renyi, minami or minami-printed, got {bound!r}")
-    found = calibration.gibbs_posterior(
-        epsilon=epsilon,
-        delta=delta,
-        lipschitz=lipschitz,
-        gradient=gradient,
-        prior_precision=prior_precision,
-        n=n,
-        loss_convexity=loss_convexity,
-        bound=bound,  # type: ignore[arg-type]
-    )
-    if not found.proved:
-        raise GuaranteeError(f"calibrate.bound must be proved, but {bound} is not at epsilon = {epsilon:g}: use gdp")
-    _show(found, as_json)
-
-
-def _prior(text: str) -> tuple[float, ...]:
+def _listed(name: str, value: Any, kind: type[Any] | None) -> Any:
+    """The numbers of an argument with commas between them; every other argument as it is."""
+    if kind is None:
+        return value
+    parts = [part.strip() for part in value.split(",")]
     try:
-        return tuple(float(part) for part in text.split(","))
+        if kind is int and not all(part.isdecimal() and len(part) < 10 for part in parts):
+            raise ValueError
+        return tuple(kind(part) for part in parts)
     except ValueError:
-        raise GuaranteeError(f"calibrate.prior must be numbers separated by commas, got {text!r}") from None
+        raise GuaranteeError(f"calibrate.{name} must be {KINDS[kind]} separated by commas, got {value!r}") from None
 
 
-def _levels(text: str) -> tuple[int, ...]:
-    parts = text.split(",")
-    if not all(part.strip().isdecimal() and len(part) < 10 for part in parts):
-        raise GuaranteeError(f"calibrate.levels must be whole numbers below 10^9 with commas between, got {text!r}")
-    return tuple(int(part) for part in parts)
+def _hyphenated(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def _show(found: "Calibration", as_json: bool) -> None:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from discreet.posterior import CoefficientDraws, Posterior
     from discreet.queries.losses.base import Query
 
-__all__ = ["Estimate", "estimates", "labels"]
+__all__ = ["Estimate", "estimates"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Estimate:
 
 def estimates(query: "Query", posterior: "Posterior | CoefficientDraws", level: float) -> list[Estimate]:
     """Mean and interval of every parameter, in the order of the declared levels."""
-    names, means = labels(query) or [*posterior.summary()], _flat(posterior.mean())
+    names, means = [*query.labels] or [*posterior.summary()], _flat(posterior.mean())
     names = names[: len(means)]  # a summary may say more than the parameters, e.g. of the population of groups
     try:
         bounds = posterior.interval(level)
@@ -45,28 +45,6 @@ def estimates(query: "Query", posterior: "Posterior | CoefficientDraws", level: 
         return [Estimate(name, mean) for name, mean in zip(names, means, strict=True)]
     lows, highs = (_flat(_side(bounds, side)) for side in (0, 1))
     return [Estimate(*row) for row in zip(names, means, lows, highs, strict=True)]
-
-
-def labels(query: "Query") -> list[str]:
-    """What every parameter is the probability of; nothing where parameters are not all such probabilities."""
-    from discreet.queries.families.base import Dirichlet
-    from discreet.queries.statistics import Counts
-
-    tables = [table for table in query.statistics if isinstance(table, Counts)]
-    if not tables or query.by is not None or len(tables) < len(query.statistics):  # a loss has no tables
-        return []
-    if isinstance(query.family, Dirichlet):
-        (column,), (levels,) = tables[0].columns, tables[0].levels
-        kept = levels if query.family.coordinate is None else (levels[query.family.coordinate],)
-        return [f"P({column} = {level})" for level in kept]
-    target, classes = tables[0].columns[0], tables[0].levels[0]
-    if any(len(table.columns) != 2 or table.columns[0] != target for table in tables):
-        return []
-    names = [f"P({target} = {each})" for each in classes]
-    for table in tables:
-        feature, levels = table.columns[1], table.levels[1]
-        names += [f"P({feature} = {level} | {target} = {each})" for each in classes for level in levels]
-    return names
 
 
 def _side(bounds: Any, side: int) -> Any:

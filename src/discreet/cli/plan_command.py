@@ -67,13 +67,12 @@ def _targets(requests: "Sequence[Request]", epsilon: float | None, delta: float 
     A target that no release can answer is then refused in the words of the plan.
     """
     from discreet.guarantee import Budget
-    from discreet.mechanisms import ConjugateSample
 
     if epsilon is None and delta is None:
         return {request.name: None for request in requests}
     if epsilon is None or delta is None:
         raise QueryError("plan must get --target-epsilon and --target-delta together, got one of them")
-    draws = {request.name for request in requests if isinstance(request.mechanism, ConjugateSample)}
+    draws = {request.name for request in requests if request.mechanism.is_strengthened}
     target = Budget(epsilon, delta)
     return {request.name: target if request.name in draws or not draws else None for request in requests}
 

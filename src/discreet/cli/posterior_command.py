@@ -35,7 +35,6 @@ def posterior(
       discreet posterior smoking.release.json --prior 2,5 --level 0.95 --json
       discreet posterior smoking-by-ward.release.json --pooling partial
     """  # noqa: D301
-    from discreet.mechanisms import NoisyStatistics
     from discreet.posterior import EventLogPosterior
     from discreet.release import load
 
@@ -52,8 +51,8 @@ def posterior(
         progress=terminal.counter("sampling"),
     )
     rows = estimates(release.query, read, level)
-    drawn = not isinstance(release.mechanism, NoisyStatistics)
-    kind = "draws" if drawn else "plug-in" if plug_in else "noise-aware"
+    noisy = release.mechanism.laws(release.query)
+    kind = "draws" if not noisy else "plug-in" if plug_in else "noise-aware"
     if as_json:
         body = {"release": str(file), "kind": kind, "level": level, "guarantee": release.guarantee.to_json()}
         body |= {"notice": release.notice} if release.notice else {}

@@ -1,8 +1,8 @@
-"""How an answer is protected: one mechanism per file, its proof beside it, one line in the registry."""
+"""How an answer is protected: one folder per mechanism with its proof, one line in the registry."""
 
 from typing import Any
 
-from discreet.mechanisms.base import Mechanism, PaidChain
+from discreet.mechanisms.base import Drawing, Mechanism, Reading
 from discreet.mechanisms.conjugate_sample.conjugate_sample import (
     ConcentratedSample,
     ConjugateSample,
@@ -22,23 +22,25 @@ __all__ = [
     "ConjugateSample",
     "DiffusedSample",
     "DirectSample",
+    "Drawing",
     "GibbsPosterior",
     "Mechanism",
     "NoisyStatistics",
-    "PaidChain",
     "PosteriorSample",
     "PrivateAnnealing",
     "PrivateGibbs",
     "PrivateMetropolis",
+    "Reading",
 ]
 
+# in the order in which `compare` tries them
 MECHANISMS: dict[str, type[Any]] = {
-    "ConcentratedSample": ConcentratedSample,
-    "DiffusedSample": DiffusedSample,
-    "DirectSample": DirectSample,
-    "GibbsPosterior": GibbsPosterior,
     "NoisyStatistics": NoisyStatistics,
+    "DirectSample": DirectSample,
+    "DiffusedSample": DiffusedSample,
+    "ConcentratedSample": ConcentratedSample,
     "PosteriorSample": PosteriorSample,
+    "GibbsPosterior": GibbsPosterior,
     "PrivateAnnealing": PrivateAnnealing,
     "PrivateGibbs": PrivateGibbs,
     "PrivateMetropolis": PrivateMetropolis,

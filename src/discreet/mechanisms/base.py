@@ -5,13 +5,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Budget, Guarantee
-from discreet.mechanisms.draws.public_grid import FINEST, finest_grid
+from discreet.mechanisms.calibration import Calibration
+from discreet.mechanisms.draws.public_grid import FINEST, NORMAL_ERROR, RATIO_ERROR, finest_grid
 from discreet.noise import NoiseLaw
 from discreet.noise.sources import NoiseSource
 from discreet.sources import Dataset
@@ -19,8 +20,8 @@ from discreet.sources import Dataset
 __all__ = [
     "NORMAL_ERROR",
     "RATIO_ERROR",
+    "Drawing",
     "Mechanism",
-    "PaidChain",
     "Reading",
     "Score",
     "check_draws",
@@ -35,10 +36,6 @@ Array = np.ndarray[Any, Any]
 Score = Callable[[Sequence[Mapping[str, Any]]], np.ndarray[Any, np.dtype[np.float64]]]
 
 LARGEST = 1.79e308  # of numbers that doubles hold
-
-# Bounds of the factor that the lattice of doubles puts on the probability of a cell (conjugate_sample.md, Theorem 4).
-NORMAL_ERROR = 1e-7  # noise of a public deviation, of which a cell is at least 2^-24
-RATIO_ERROR = 2.0**-14  # Gamma and Beta draws, of which a cell is at least 2^-32
 
 
 @dataclass(frozen=True)
@@ -63,6 +60,9 @@ class Mechanism(ABC):
     """
 
     answers: ClassVar[str] = "statistics"  # which queries: those that `asks` this
+    calibrate: ClassVar[Callable[..., Calibration] | None] = None  # its parameter for a guarantee, without a table
+    short_name: ClassVar[str] = ""  # on the command line, where that is not the class name with hyphens
+    is_strengthened: ClassVar[bool] = False  # whether public records in the prior make it cheaper
 
     @property
     @abstractmethod
@@ -99,7 +99,7 @@ class Mechanism(ABC):
         """The mechanisms that the budget alone determines, for `compare`; none where more must be declared."""
         return ()
 
-    def laws(self, query: Any) -> dict[str, NoiseLaw]:  # noqa: ARG002 - the socket's signature
+    def laws(self, query: Any) -> Mapping[str, NoiseLaw]:  # noqa: ARG002 - the socket's signature
         """The law of the noise on each released statistic; nothing where no noise was added to statistics."""
         return {}
 
@@ -124,18 +124,27 @@ class Mechanism(ABC):
         return [self.apply(noise, query, dataset) for _ in range(runs)]
 
 
-@runtime_checkable
-class PaidChain(Protocol):
-    """A mechanism whose release holds states of a chain of hidden states."""
+class Drawing(Mechanism):
+    """A mechanism that releases draws of parameters: `log_draws` is all that differs in how they are read."""
 
+    @abstractmethod
     def note(self, query: Any) -> str:
         """What was drawn, in words."""
 
-    def holds(self, query: Any, value: Mapping[str, Any]) -> bool:
-        """Whether a value of the right shapes is one that could have been released."""
+    def log_draws(self, query: Any, value: Mapping[str, Array]) -> Callable[[Any], Array] | None:  # noqa: ARG002
+        """Log-probability of the released draws at every value of the exact statistic; None where it is not known."""
+        return None
 
-    def kept(self, value: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Of a released value the states to be read as draws: hidden states (draws, …), and profiles by field."""
+    def read(self, model: Any, query: Any, value: Mapping[str, Array], reading: Reading) -> Any:
+        """The draws, and what their law says of the parameter."""
+        reading.check_plain()
+        return model.given_draws(query, value, self.note(query), self.log_draws(query, value))
+
+    def score(self, pair: Any) -> Score:
+        """The log-likelihood ratio of the two tables, up to a positive factor."""
+        exact, other = (table.source.statistics(pair.query.whole) for table in (pair.dataset, pair.neighbour))
+        found: Score = pair.query.family.score(exact, other)
+        return found
 
 
 def check_label(kind: str, label: object) -> None:

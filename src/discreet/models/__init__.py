@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from discreet.models.base import GivenDraws, Model, Poolable, PredictsRecords
+from discreet.models.base import Model, StatisticsModel
 from discreet.models.bayesian_network import BayesianNetwork
 from discreet.models.beta_bernoulli import BetaBernoulli
 from discreet.models.convex_loss import ConvexLoss
 from discreet.models.dirichlet_categorical import DirichletCategorical
 from discreet.models.event_log_hmm import EventLogHMM
-from discreet.models.gamma_exponential import GammaExponential
-from discreet.models.gamma_poisson import GammaPoisson
 from discreet.models.linear_regression import LinearRegression
 from discreet.models.margin_models import HingeClassifier, HuberRegression, LogisticRegression, PoissonRegression
 from discreet.models.multivariate_normal import MultivariateNormal
@@ -17,6 +15,7 @@ from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.normal import Normal
 from discreet.models.normal_mean import NormalMean
 from discreet.models.quadratic_mean import QuadraticMean
+from discreet.models.rates import GammaExponential, GammaPoisson
 from discreet.models.statistical_query import StatisticalQuery
 
 __all__ = [
@@ -28,7 +27,6 @@ __all__ = [
     "EventLogHMM",
     "GammaExponential",
     "GammaPoisson",
-    "GivenDraws",
     "HingeClassifier",
     "HuberRegression",
     "LinearRegression",
@@ -39,10 +37,9 @@ __all__ = [
     "Normal",
     "NormalMean",
     "PoissonRegression",
-    "Poolable",
-    "PredictsRecords",
     "QuadraticMean",
     "StatisticalQuery",
+    "StatisticsModel",
 ]
 
 MODELS: dict[str, type[Any]] = {

@@ -1,33 +1,31 @@
 """What a model is: a prior and a likelihood on declared columns, and the posterior its released statistics lead to."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, Self, runtime_checkable
+from dataclasses import replace
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.noise import NoiseLaw
-from discreet.posterior import CurvePosterior, Likelihood, Posterior, RecordLaw, Scalar
+from discreet.posterior import Draws, GroupedPosterior, Likelihood, Posterior, RecordLaw, Scalar, pooled_posterior
+from discreet.posterior.given_sum_draws import LogDraws
 from discreet.queries.losses.base import Query
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
-from discreet.sources import Dataset
 
 __all__ = [
-    "GivenDraws",
     "Model",
-    "Poolable",
-    "PredictsRecords",
     "Progress",
     "Simulated",
+    "StatisticsModel",
     "Value",
     "checked_prior",
     "column_names",
     "dirichlet_prior",
     "number",
     "prior_number",
-    "public_statistics",
 ]
 
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-6, 1e12
@@ -40,7 +38,8 @@ Simulated = tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]
 class Model(Protocol):
     """The socket between a schema and a posterior. Every method is a pure function of public values.
 
-    With `by`, statistics have the groups on their first axis; posteriors and simulations are about one group.
+    What a release was made of decides which of its `given_…` methods a mechanism calls to read it: `given_statistics`,
+    `given_draws`, `given_chain`, `given_coefficients`. With `by`, statistics have the groups on their first axis.
     """
 
     @property
@@ -50,53 +49,113 @@ class Model(Protocol):
     def query(self, schema: Schema) -> Query:
         """What the model asks of the rows, with its sensitivities."""
 
-    def posterior(
-        self,
-        query: Any,
-        value: Value,
-        laws: Mapping[str, NoiseLaw],
-        progress: Progress | None = None,
-    ) -> Posterior:
-        """The posterior given released statistics and the law of their noise; chains report what they have done."""
-
-    def plug_in(self, query: Any, value: Value) -> Posterior:
-        """Foulds's posterior: project the noisy statistics and pretend they are exact. Over-confident."""
-
-    def updated(self, public: Dataset) -> Self:
-        """The same model with its prior strengthened by the records of a public dataset, which cost nothing."""
-
     def implied_schema(self) -> Schema | None:
         """The columns as far as the model itself says what they are; None where levels must be declared."""
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Parameters drawn from the prior, and n coded rows drawn given them."""
 
+    def estimands(self, truth: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Of simulated parameters those that a plan compares with the posterior's."""
 
-@runtime_checkable
-class Poolable(Protocol):
-    """A model of one parameter, whose groups can be taken as draws from one population."""
+    def reading_work(self, query: Any) -> int:
+        """The public number of hidden cells that chains of the posterior go through; 0 where nothing takes long."""
 
-    def population(self, schema: Schema) -> Scalar:
-        """The parameter on the scale on which groups are normal, and what the prior says of it there."""
+
+class StatisticsModel:
+    """What models of statistics inherit: how a release of any kind is read, and what public records add.
+
+    A model writes `posterior`, `plug_in` and `strengthened`; a model of one parameter also `population`, `likelihood`
+    and `known_from`, and one that says how a record is drawn `record_law`.
+    """
+
+    by: str | None
+
+    def query(self, schema: Schema) -> Statistics:
+        """What the model asks of the rows, with its sensitivities."""
+        raise NotImplementedError
+
+    def posterior(
+        self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw], progress: Progress | None = None
+    ) -> Posterior:
+        """The posterior given released statistics (of one group) and the law of their noise."""
+        raise NotImplementedError
+
+    def plug_in(self, query: Statistics, value: Value) -> Posterior:
+        """Foulds's posterior: project the noisy statistics and pretend they are exact. Over-confident."""
+        raise NotImplementedError
+
+    def strengthened(self, query: Statistics, value: Value) -> Self:
+        """The same model with its prior strengthened by the exact statistics of public records."""
+        raise NotImplementedError
+
+    def population(self, schema: Schema) -> Scalar | None:  # noqa: ARG002 - the signature all models share
+        """One parameter on the scale on which groups are normal, and what the prior says of it there."""
+        return None
 
     def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
         """Log-probability of one group's release, up to a constant, as a function of the parameter."""
+        raise NotImplementedError
 
+    def known_from(self, query: Statistics, log_draws: LogDraws) -> Any:  # noqa: ARG002 - the signature all models share
+        """The posterior of one parameter given draws; `log_draws` is their log-probability at each exact statistic."""
+        return None
 
-@runtime_checkable
-class GivenDraws(Protocol):
-    """A model of one parameter whose released draws say how much is known of it."""
+    def record_law(self, schema: Schema) -> RecordLaw | None:  # noqa: ARG002 - the signature all models share
+        """How a record is drawn given the parameters by name, so that released draws of them can predict."""
+        return None
 
-    def given_draws(self, query: Statistics, log_draws: Callable[[Any], Any]) -> CurvePosterior:
-        """The posterior given draws; `log_draws` is their log-probability at each value of the exact sum."""
+    def estimands(self, truth: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Of simulated parameters those that a plan compares with the posterior's."""
+        return truth
 
+    def reading_work(self, query: Statistics) -> int:  # noqa: ARG002 - the signature all models share
+        """The public number of hidden cells that chains of the posterior go through; 0 where nothing takes long."""
+        return 0
 
-@runtime_checkable
-class PredictsRecords(Protocol):
-    """A model that says how a record is drawn given its parameters, so that released draws of them can predict."""
+    def updated(self, public: Any) -> Self:
+        """The same model with its prior strengthened by the records of a public dataset, which cost nothing."""
+        if not hasattr(public, "source"):
+            raise QueryError(f"updated must get a public dataset, as dc.open returns it, got a {type(public).__name__}")
+        query = replace(self, by=None).query(public.schema)  # type: ignore[type-var]  # models are dataclasses
+        return self.strengthened(query, public.source.statistics(query))
 
-    def record_law(self, schema: Schema) -> RecordLaw:
-        """New records of the declared columns, given the parameters by name."""
+    def given_statistics(
+        self,
+        query: Statistics,
+        value: Value,
+        laws: Mapping[str, NoiseLaw],
+        *,
+        kind: Literal["noise-aware", "plug-in"] = "noise-aware",
+        pooling: Literal["partial"] | None = None,
+        progress: Progress | None = None,
+    ) -> Posterior:
+        """The posterior of the table, or of every group, which with pooling learn from each other."""
+        if pooling is not None and (pooling != "partial" or not query.groups or kind == "plug-in"):
+            raise QueryError(
+                'Release.posterior pooling must be "partial", of a noise-aware release with by=, '
+                f"got pooling={pooling!r}, kind={kind!r}, by={query.by!r}"
+            )
+
+        def one(value: Value) -> Posterior:
+            """Of the table, or of one group of it."""
+            return self.plug_in(query, value) if kind == "plug-in" else self.posterior(query, value, laws, progress)
+
+        if query.by is None:
+            return one(value)
+        values = {level: {name: array[g] for name, array in value.items()} for g, level in enumerate(query.groups)}
+        if pooling is None:
+            return GroupedPosterior(query.by, {level: one(own) for level, own in values.items()})
+        population = self.population(query.schema)
+        if population is None:
+            raise QueryError(f"Release.posterior pooling must have a model of one parameter, got {type(self).__name__}")
+        likelihoods = {level: self.likelihood(query, own, laws) for level, own in values.items()}
+        return pooled_posterior(query.by, likelihoods, population)
+
+    def given_draws(self, query: Statistics, value: Value, note: str, log_draws: LogDraws | None) -> Draws:
+        """Released draws, and for one parameter what their law says of it; a private number of rows leaves it open."""
+        known = None if log_draws is None or query.total is None else self.known_from(query, log_draws)
+        return Draws(value, query.draw_levels, note, known, self.record_law(query.schema))
 
 
 def checked_prior(field: str, prior: Any) -> float | tuple[float, ...]:
@@ -135,12 +194,3 @@ def column_names(field: str, columns: Any) -> tuple[str, ...]:
     if not names or len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
         raise QueryError(f"{field} must be the names of different columns, got {list(names)!r}")
     return names
-
-
-def public_statistics(model: Model, public: Dataset) -> tuple[Statistics, dict[str, Any]]:
-    """The exact answers of a dataset that anybody may see: nothing protects its records here."""
-    if not isinstance(public, Dataset):
-        raise QueryError(f"updated must get a public dataset, as dc.open returns it, got a {type(public).__name__}")
-    query = model.query(public.schema)
-    assert isinstance(query, Statistics)  # models with a loss have no conjugate prior
-    return query, public.source.statistics(query)

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.counts.simplex import dirichlet_draws, draw_codes
-from discreet.models.base import Progress, Simulated, Value, public_statistics
+from discreet.models.base import Progress, Simulated, StatisticsModel, Value
 from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior, NetworkRecords, network_from_tables
-from discreet.queries.families.base import ConditionalTable, DirichletTables
+from discreet.queries.families import ConditionalTable, DirichletTables
 from discreet.queries.statistics import Counts, Statistics, levels_of
 from discreet.schema import Schema
-from discreet.sources import Dataset
 
 __all__ = ["BayesianNetwork"]
 
@@ -33,7 +32,7 @@ PLUG_IN_DRAWS = (4, 1000)
 
 
 @dataclass(frozen=True)
-class BayesianNetwork:
+class BayesianNetwork(StatisticsModel):
     """Conditional probabilities of every column given its parents.
 
     Parameters
@@ -104,9 +103,8 @@ class BayesianNetwork:
         axes = {name: {f"{node}_level": levels[node] for node in (*of, name)} for name, of in self.parents.items()}
         return ChainsPosterior(chains, axes, "plug-in posterior of a network", NetworkRecords(self.parents))
 
-    def updated(self, public: Dataset) -> "BayesianNetwork":
+    def strengthened(self, query: Statistics, value: Value) -> "BayesianNetwork":
         """The same model with the family tables of a public dataset added to its priors."""
-        query, value = public_statistics(replace(self, by=None), public)
         priors = {name: (prior + value[name]).tolist() for name, prior in self._priors(query.schema).items()}
         return replace(self, prior={name: _frozen(table) for name, table in priors.items()})
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.models.base import Progress, Simulated, Value, dirichlet_prior, public_statistics
+from discreet.models.base import Progress, Simulated, StatisticsModel, Value, dirichlet_prior
 from discreet.noise import NoiseLaw
 from discreet.posterior import (
     BernoulliRecord,
@@ -20,18 +20,19 @@ from discreet.posterior import (
     Scalar,
     beta_from_count,
     beta_from_two_counts,
+    beta_given_draws,
     two_count_likelihood,
 )
-from discreet.queries.families.base import Dirichlet
+from discreet.posterior.given_sum_draws import LogDraws
+from discreet.queries.families import Dirichlet
 from discreet.queries.statistics import Counts, Statistics
 from discreet.schema import Binary, Schema
-from discreet.sources import Dataset
 
 __all__ = ["BetaBernoulli"]
 
 
 @dataclass(frozen=True)
-class BetaBernoulli:
+class BetaBernoulli(StatisticsModel):
     """The probability that a binary column is 1, with a Beta(prior[0], prior[1]) prior."""
 
     column: str
@@ -79,12 +80,16 @@ class BetaBernoulli:
         a, b = self.prior
         return BetaMixture(np.array([ones + a]), np.array([zeros + b]), np.zeros(1), np.nan)
 
-    def updated(self, public: Dataset) -> "BetaBernoulli":
+    def strengthened(self, query: Statistics, value: Value) -> "BetaBernoulli":
         """The same model with the ones and zeros of a public dataset added to its prior."""
-        query, value = public_statistics(replace(self, by=None), public)
         ones = float(value["ones"] if "ones" in value else value["counts"][1])
         zeros = query.largest_total - ones if "ones" in value else float(value["counts"][0])
         return replace(self, prior=(self.prior[0] + ones, self.prior[1] + zeros))
+
+    def known_from(self, query: Statistics, log_draws: LogDraws) -> BetaMixture:
+        """The posterior given draws of the probability: the count behind them is summed out."""
+        n = query.largest_total
+        return beta_given_draws(n, self.prior, log_draws(np.arange(n + 1.0)))
 
     def population(self, schema: Schema) -> Scalar:  # noqa: ARG002 - the signature all models share
         """The probability, on the logit scale when groups are pooled."""

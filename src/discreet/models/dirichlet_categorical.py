@@ -6,19 +6,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.models.base import Progress, Simulated, Value, checked_prior, dirichlet_prior, public_statistics
+from discreet.models.base import Progress, Simulated, StatisticsModel, Value, checked_prior, dirichlet_prior
 from discreet.noise import NoiseLaw
 from discreet.posterior import DirichletLattice, DirichletPosterior, LevelRecord, OneParameter, dirichlet_from_counts
-from discreet.queries.families.base import Dirichlet
+from discreet.queries.families import Dirichlet
 from discreet.queries.statistics import Counts, Statistics
 from discreet.schema import Binary, Categorical, Schema
-from discreet.sources import Dataset
 
 __all__ = ["DirichletCategorical"]
 
 
 @dataclass(frozen=True)
-class DirichletCategorical:
+class DirichletCategorical(StatisticsModel):
     """The probabilities of a column's declared levels; `prior` is one number, or one per level."""
 
     column: str
@@ -30,8 +29,7 @@ class DirichletCategorical:
 
     def query(self, schema: Schema) -> Statistics:
         """The counts of all levels, jointly (L1 = 2 and L2 = √2 under replace-one)."""
-        levels = self._levels(schema)
-        prior = dirichlet_prior("DirichletCategorical.prior", self.prior, len(levels))
+        prior = dirichlet_prior("DirichletCategorical.prior", self.prior, len(self._levels(schema)))
         counts = Counts.over(schema, "counts", self.column)
         return Statistics(schema, (counts,), Dirichlet("probabilities", prior)).grouped(self.by)
 
@@ -53,9 +51,8 @@ class DirichletCategorical:
         counts = np.maximum(np.asarray(value["counts"], dtype=float), 0.0)
         return DirichletPosterior(counts + np.asarray(self._prior(query)), self._levels(query.schema))
 
-    def updated(self, public: Dataset) -> "DirichletCategorical":
+    def strengthened(self, query: Statistics, value: Value) -> "DirichletCategorical":
         """The same model with the counts of a public dataset added to its prior."""
-        query, value = public_statistics(replace(self, by=None), public)
         counts = np.asarray(value["counts"], dtype=float)
         return replace(self, prior=tuple((counts + np.asarray(self._prior(query))).tolist()))
 
@@ -75,8 +72,7 @@ class DirichletCategorical:
         return {"probabilities": theta}, {self.column: rows}
 
     def _prior(self, query: Statistics) -> tuple[float, ...]:
-        assert isinstance(query.family, Dirichlet)
-        return query.family.prior
+        return dirichlet_prior("DirichletCategorical.prior", self.prior, len(self._levels(query.schema)))
 
     def _levels(self, schema: Schema) -> tuple[str, ...]:
         column = schema.column(self.column)

@@ -18,10 +18,10 @@ from discreet.inference.counts.simplex import dirichlet_draws, draw_codes
 from discreet.inference.hidden_markov.hidden_chains import hidden_chains
 from discreet.inference.hidden_markov.hidden_noise import noise_aware_chains
 from discreet.inference.hidden_markov.label_alignment import frequency_order
-from discreet.models.base import Progress, Simulated, Value, column_names, prior_number
+from discreet.models.base import Progress, Simulated, StatisticsModel, Value, column_names, prior_number
 from discreet.noise import NoiseLaw
 from discreet.posterior import EventGrid, EventLogChain, EventLogPosterior
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 from discreet.queries.statistics import Counts, Statistics, levels_of
 from discreet.schema import Schema
 from discreet.schema.columns import is_integer
@@ -34,7 +34,7 @@ TAKEN = ("state", "start", "transition", "hidden state", "hidden_state", "next_h
 
 
 @dataclass(frozen=True)
-class EventLogHMM:
+class EventLogHMM(StatisticsModel):
     """Hidden states of the cells region × time, and the profile of every field in every state.
 
     Levels of region and time are declared, and every declared cell is released, also one without events: to drop empty
@@ -121,6 +121,14 @@ class EventLogHMM:
     def updated(self, public: Any) -> NoReturn:  # noqa: ARG002 - the signature all models share
         """Refused: states have no names that a stronger prior could speak of."""
         raise QueryError("EventLogHMM.updated must not be asked: hidden states have no names that a prior could use")
+
+    def estimands(self, truth: Mapping[str, Any]) -> Mapping[str, Any]:
+        """All but the states of the cells: the names of hidden states have no average."""
+        return {name: value for name, value in truth.items() if name != "state"}
+
+    def reading_work(self, query: Statistics) -> int:
+        """The cells of the log."""
+        return query.cells
 
     def implied_schema(self) -> None:
         """Nothing: the levels of all columns must be declared."""

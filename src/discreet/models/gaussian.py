@@ -4,8 +4,8 @@ The posterior conditions on noisy moments of clamped, rounded records. Up to 2,0
 themselves (exact); beyond, the moments are taken as normal given the parameters (central limit).
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from discreet.inference.gaussian.augmentation import augment
 from discreet.inference.gaussian.central_limit import central_limit
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
 from discreet.inference.gaussian.released_sums import Term
-from discreet.models.moments import Entry
+from discreet.noise import NoiseLaw
 from discreet.queries.centred_columns import Axis
 from discreet.queries.statistics import Statistics
 
@@ -28,6 +28,8 @@ __all__ = [
     "exact_moments",
     "half_widths",
     "independent_draws",
+    "moment_entries",
+    "moment_terms",
     "numbers",
     "plug_in_moments",
     "system_rows",
@@ -41,6 +43,35 @@ SEED = 0  # of the chains: public, so that a release has one posterior
 
 SHAPE = 3.0  # of the default inverse gamma: its mean exists and its deviation equals its mean
 SIGMAS = 3.0  # half of the declared range is three standard deviations, by default
+
+
+class Moment(NamedTuple):
+    """One sum over records: of a product of at most two numbers, among the records with the given (factor, level)s."""
+
+    name: str
+    value: float
+    numbers: tuple[int, ...]
+    levels: tuple[tuple[int, int], ...]
+
+
+def moment_entries(
+    query: Statistics, value: Mapping[str, Any], numbers: tuple[str, ...], categories: tuple[str, ...] = ()
+) -> list[Moment]:
+    """Every number of one group, with what it is the sum of."""
+    entries = []
+    for statistic in query.statistics:
+        released = np.asarray(value[statistic.name])
+        factors = [categories.index(name) for name in statistic.categories if name != query.by]
+        numeric = tuple(numbers.index(axis.column) for axis in statistic.axes)
+        for cell in np.ndindex(released.shape):
+            levels = tuple(zip(factors, cell, strict=True))
+            entries.append(Moment(statistic.name, float(released[cell]), numeric, levels))
+    return entries
+
+
+def moment_terms(entries: Sequence[Moment], laws: Mapping[str, NoiseLaw]) -> tuple[Term, ...]:
+    """The same with the law of each number's noise."""
+    return tuple(Term(entry.value, laws[entry.name], entry.numbers, entry.levels) for entry in entries)
 
 
 def centres(axes: Sequence[Axis]) -> Array:
@@ -88,7 +119,7 @@ def system_rows(
 
 
 def plug_in_moments(
-    system: GaussianSystem, axes: Sequence[Axis], entries: Sequence[Entry], total: float | None
+    system: GaussianSystem, axes: Sequence[Axis], entries: Sequence[Moment], total: float | None
 ) -> GaussianSystem:
     """The conjugate update that takes noisy moments at face value, after the least repair that makes them possible.
 
@@ -110,14 +141,14 @@ def plug_in_moments(
 
 
 def exact_moments(
-    system: GaussianSystem, axes: Sequence[Axis], entries: Sequence[Entry], total: float | None
+    system: GaussianSystem, axes: Sequence[Axis], entries: Sequence[Moment], total: float | None
 ) -> GaussianSystem:
     """The conjugate update with the exact moments of public records."""
     return system.updated(_unscaled(_scaled_moments(system, axes, entries, total), axes))
 
 
 def _scaled_moments(
-    system: GaussianSystem, axes: Sequence[Axis], entries: Sequence[Entry], total: float | None
+    system: GaussianSystem, axes: Sequence[Axis], entries: Sequence[Moment], total: float | None
 ) -> Array:
     """The moment matrix of (1, u, dummies); u_j = v_j / reach."""
     moments = np.zeros((system.width, system.width))

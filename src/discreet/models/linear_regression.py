@@ -17,7 +17,7 @@ import numpy as np
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, Node, Parameters, from_niw
-from discreet.models.base import Progress, Simulated, Value, column_names, public_statistics
+from discreet.models.base import Progress, Simulated, StatisticsModel, Value, column_names
 from discreet.models.gaussian import (
     SHAPE,
     SIGMAS,
@@ -26,19 +26,20 @@ from discreet.models.gaussian import (
     exact_moments,
     half_widths,
     independent_draws,
+    moment_entries,
+    moment_terms,
     numbers,
     plug_in_moments,
     system_rows,
     vector,
 )
-from discreet.models.moments import moment_axes, moment_entries, moment_query, moment_terms
 from discreet.models.multivariate_normal import Niw, checked_niw, default_niw, to_niw
 from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior
 from discreet.queries.centred_columns import Axis
+from discreet.queries.moments import moment_axes, moment_query
 from discreet.queries.statistics import Statistics, levels_of
 from discreet.schema import Binary, Categorical, Schema
-from discreet.sources import Dataset
 
 __all__ = ["LinearRegression"]
 
@@ -49,7 +50,7 @@ Nig = tuple[tuple[float, ...], tuple[tuple[float, ...], ...], float, float]
 
 
 @dataclass(frozen=True)
-class LinearRegression:
+class LinearRegression(StatisticsModel):
     """Intercept, slopes, effects of levels (against the first level) and error variance.
 
     Parameters
@@ -109,10 +110,9 @@ class LinearRegression:
         updated = plug_in_moments(self._system(schema), self._axes(schema), entries, query.total)
         return self._answers(schema, independent_draws(updated))
 
-    def updated(self, public: Dataset) -> "LinearRegression":
+    def strengthened(self, query: Statistics, value: Value) -> "LinearRegression":
         """The same model with its prior strengthened by the records of a public dataset."""
-        query, value = public_statistics(replace(self, by=None), public)
-        schema = public.schema
+        schema = query.schema
         entries = moment_entries(query, value, self._numbers(schema), self._categories(schema))
         system = exact_moments(self._system(schema), self._axes(schema), entries, query.total)
         node = system.nodes[-1]

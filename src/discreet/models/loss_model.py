@@ -6,6 +6,7 @@ temperature.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -46,13 +47,13 @@ class LossModel(ABC):
         """Nothing: bounds and levels must be declared."""
         return
 
-    def posterior(self, *_: Any, **__: Any) -> NoReturn:
-        """Refused: there are no statistics."""
-        raise QueryError(f"{type(self).__name__} must be asked by GibbsPosterior, got noisy statistics")
+    def estimands(self, truth: Mapping[str, Any]) -> Mapping[str, Any]:
+        """All parameters."""
+        return truth
 
-    def plug_in(self, *_: Any) -> NoReturn:
-        """Refused: there are no statistics."""
-        raise QueryError(f"{type(self).__name__} must be asked by GibbsPosterior, got noisy statistics")
+    def reading_work(self, query: Loss) -> int:  # noqa: ARG002 - the signature all models share
+        """None: no chain is run to read draws."""
+        return 0
 
     def updated(self, public: Any) -> NoReturn:  # noqa: ARG002 - the signature all models share
         """Refused: a convex loss has no conjugate prior that public records could strengthen."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Node, Parameters, from_niw
-from discreet.models.base import Progress, Simulated, Value, column_names, public_statistics
+from discreet.models.base import Progress, Simulated, StatisticsModel, Value, column_names
 from discreet.models.gaussian import (
     SIGMAS,
     centres,
@@ -22,18 +22,19 @@ from discreet.models.gaussian import (
     exact_moments,
     half_widths,
     independent_draws,
+    moment_entries,
+    moment_terms,
     numbers,
     plug_in_moments,
     system_rows,
     vector,
 )
-from discreet.models.moments import moment_axes, moment_entries, moment_query, moment_terms
 from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior
 from discreet.queries.centred_columns import Axis
+from discreet.queries.moments import moment_axes, moment_query
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
-from discreet.sources import Dataset
 
 __all__ = ["MultivariateNormal", "Niw", "checked_niw", "default_niw", "to_niw"]
 
@@ -42,7 +43,7 @@ Niw = tuple[tuple[float, ...], float, float, tuple[tuple[float, ...], ...]]
 
 
 @dataclass(frozen=True)
-class MultivariateNormal:
+class MultivariateNormal(StatisticsModel):
     """Mean vector and covariance matrix of bounded columns.
 
     `prior` is (mean, strength, degrees, scale): a vector, two numbers and a matrix. Without one: the middle of the
@@ -81,11 +82,10 @@ class MultivariateNormal:
         updated = plug_in_moments(system, self._axes(query.schema), entries, query.total)
         return self._answers(system, independent_draws(updated))
 
-    def updated(self, public: Dataset) -> "MultivariateNormal":
+    def strengthened(self, query: Statistics, value: Value) -> "MultivariateNormal":
         """The same model with its prior strengthened by the records of a public dataset."""
-        query, value = public_statistics(replace(self, by=None), public)
         entries = moment_entries(query, value, self.columns)
-        system = exact_moments(self._system(public.schema), self._axes(public.schema), entries, query.total)
+        system = exact_moments(self._system(query.schema), self._axes(query.schema), entries, query.total)
         return replace(self, prior=to_niw(system.nodes))
 
     def implied_schema(self) -> None:

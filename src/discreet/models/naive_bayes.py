@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.models.base import Progress, Simulated, Value, checked_prior, dirichlet_prior, public_statistics
+from discreet.models.base import Progress, Simulated, StatisticsModel, Value, checked_prior, dirichlet_prior
 from discreet.noise import NoiseLaw
 from discreet.posterior import (
     NaiveBayesPlugIn,
@@ -23,16 +23,15 @@ from discreet.posterior import (
     naive_bayes_from_tables,
     plug_in_from_tables,
 )
-from discreet.queries.families.base import ConditionalTable, DirichletTables
+from discreet.queries.families import ConditionalTable, DirichletTables
 from discreet.queries.statistics import Counts, Statistics
 from discreet.schema import Binary, Categorical, Schema
-from discreet.sources import Dataset
 
 __all__ = ["NaiveBayes"]
 
 
 @dataclass(frozen=True)
-class NaiveBayes:
+class NaiveBayes(StatisticsModel):
     """Class probabilities and class-conditional feature probabilities.
 
     Parameters
@@ -103,9 +102,8 @@ class NaiveBayes:
         tables = {name: np.asarray(value[name], dtype=float) for name in self.features}
         return plug_in_from_tables(tables=tables, **self._facts(query.schema))
 
-    def updated(self, public: Dataset) -> "NaiveBayes":
+    def strengthened(self, query: Statistics, value: Value) -> "NaiveBayes":
         """The same model with the tables of a public dataset added to its priors."""
-        query, value = public_statistics(replace(self, by=None), public)
         facts = self._facts(query.schema)
         tables = {name: np.asarray(value[name], dtype=float) for name in self.features}
         classes = facts["class_prior"] + tables[self.features[0]].sum(axis=1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Node, Parameters
-from discreet.models.base import Progress, Simulated, Value, number, public_statistics
+from discreet.models.base import Progress, Simulated, StatisticsModel, Value, number
 from discreet.models.gaussian import (
     SHAPE,
     SIGMAS,
@@ -23,22 +23,23 @@ from discreet.models.gaussian import (
     exact_moments,
     half_widths,
     independent_draws,
+    moment_entries,
+    moment_terms,
     plug_in_moments,
     system_rows,
 )
-from discreet.models.moments import moment_axes, moment_entries, moment_query, moment_terms
 from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior
 from discreet.queries.centred_columns import Axis
+from discreet.queries.moments import moment_axes, moment_query
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
-from discreet.sources import Dataset
 
 __all__ = ["Normal"]
 
 
 @dataclass(frozen=True)
-class Normal:
+class Normal(StatisticsModel):
     """Mean and variance of a bounded column.
 
     `prior` is (mean, strength, shape, scale). Without one: the middle of the declared range with the strength of one
@@ -79,11 +80,10 @@ class Normal:
         updated = plug_in_moments(self._system(query.schema), self._axes(query.schema), entries, query.total)
         return _answers(independent_draws(updated))
 
-    def updated(self, public: Dataset) -> "Normal":
+    def strengthened(self, query: Statistics, value: Value) -> "Normal":
         """The same model with its prior strengthened by the records of a public dataset."""
-        query, value = public_statistics(replace(self, by=None), public)
         entries = moment_entries(query, value, (self.column,))
-        (node,) = exact_moments(self._system(public.schema), self._axes(public.schema), entries, query.total).nodes
+        (node,) = exact_moments(self._system(query.schema), self._axes(query.schema), entries, query.total).nodes
         return replace(self, prior=(float(node.mean[0]), float(node.precision[0, 0]), node.shape, node.rate))
 
     def implied_schema(self) -> None:

@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.one_sum.clamped_records import ClampedNormal
-from discreet.models.base import Progress, Simulated, Value, number, public_statistics
+from discreet.models.base import Progress, Simulated, StatisticsModel, Value, number
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_sum_draws import LogDraws, curve_given_draws
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import GaussianMean
+from discreet.queries.families import GaussianMean
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
-from discreet.sources import Dataset
 
 __all__ = ["NormalMean"]
 
@@ -32,7 +31,7 @@ SMALLEST_SD = 1e-3  # of the declared range: bounds that are a thousand deviatio
 
 
 @dataclass(frozen=True)
-class NormalMean:
+class NormalMean(StatisticsModel):
     """The mean of a bounded column whose deviation `sd` is known.
 
     `prior` is (mean, sd) of the mean; without one, the middle of the declared range and half of its width.
@@ -79,7 +78,7 @@ class NormalMean:
             "mean", _LogNormal(mean, sd), released.log_likelihood, IDENTITY, mean, sd, released.record
         )
 
-    def given_draws(self, query: Statistics, log_draws: LogDraws) -> CurvePosterior:
+    def known_from(self, query: Statistics, log_draws: LogDraws) -> CurvePosterior:
         """The posterior of the mean given released draws; `log_draws` is their log-probability at each sum."""
         mean, sd = self._prior(query.schema)
         record = self._record(query.schema)
@@ -93,9 +92,9 @@ class NormalMean:
         record = self._record(query.schema)
         return curve_posterior("mean", _LogNormal(mean, sd), np.zeros_like, IDENTITY, mean, sd, record)
 
-    def updated(self, public: Dataset) -> "NormalMean":
+    def strengthened(self, query: Statistics, value: Value) -> "NormalMean":
         """The same model with its prior strengthened by the cells of a public dataset (clamped as the schema says)."""
-        return replace(self, prior=self._after(*public_statistics(replace(self, by=None), public)))
+        return replace(self, prior=self._after(query, value))
 
     def population(self, schema: Schema) -> Scalar:
         """The mean itself, when groups are pooled."""

@@ -1,6 +1,8 @@
-"""What both models of a rate share: a Gamma prior, one noisy sum of clamped records, a posterior on the log scale.
+"""Rates: counts x ~ Poisson(rate) or waiting times x ~ Exponential(rate), clamped; rate ~ Gamma(shape, rate).
 
-A model of a rate writes its record law, its conjugate update and how its records are simulated.
+Clamping is part of the likelihood: a record on the upper bound says "at least this many", or "at least this long". Both
+models share the prior, one noisy sum of clamped records, and a posterior on the log scale; each writes its record law,
+its conjugate update and how its records are simulated.
 """
 
 from abc import ABC, abstractmethod
@@ -12,26 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.inference.one_sum.clamped_records import RecordLaw
-from discreet.models.base import Progress, Simulated, Value, prior_number, public_statistics
-from discreet.models.sums import noisy_sum, plain_sum, sum_query
+from discreet.inference.one_sum.clamped_records import ClampedExponential, ClampedPoisson, RecordLaw
+from discreet.models.base import Progress, Simulated, StatisticsModel, Value, prior_number
+from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_sum_draws import LogDraws, curve_given_draws
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import SumFamily
+from discreet.queries.families import ExponentialRate, OneSum, PoissonRate
 from discreet.queries.statistics import Statistics
-from discreet.schema import Schema
-from discreet.sources import Dataset
+from discreet.schema import Bounded, Count, Schema
 
-__all__ = ["RateModel"]
+__all__ = ["GammaExponential", "GammaPoisson", "RateModel"]
 
 Array = NDArray[np.float64]
 LOG = Link("log")
 
 
 @dataclass(frozen=True)
-class RateModel(ABC):
+class RateModel(StatisticsModel, ABC):
     """A rate with a Gamma(prior[0], rate prior[1]) prior, given a noisy sum."""
 
     column: str
@@ -50,7 +51,7 @@ class RateModel(ABC):
         """Refuse a column of another kind."""
 
     @abstractmethod
-    def family(self, axis: Axis) -> SumFamily:
+    def family(self, axis: Axis) -> OneSum:
         """The conjugate family of the rate."""
 
     @abstractmethod
@@ -80,7 +81,7 @@ class RateModel(ABC):
         """The exact posterior of the rate, by Fourier inversion and quadrature."""
         return self._curve(self.prior, self.likelihood(query, value, laws), query.schema)
 
-    def given_draws(self, query: Statistics, log_draws: LogDraws) -> CurvePosterior:
+    def known_from(self, query: Statistics, log_draws: LogDraws) -> CurvePosterior:
         """The posterior of the rate given released draws; `log_draws` is their log-probability at each sum."""
         prior, moments = _LogGamma(*self.prior), _log_moments(self.prior)
         record = self.record(self._axis(query.schema))
@@ -91,10 +92,9 @@ class RateModel(ABC):
         after = self.conjugate(*plain_sum(query, value, self._axis(query.schema)))
         return self._curve(after, np.zeros_like, query.schema)
 
-    def updated(self, public: Dataset) -> Self:
+    def strengthened(self, query: Statistics, value: Value) -> Self:
         """The same model with the records of a public dataset added to its prior (clamped as the schema says)."""
-        query, value = public_statistics(replace(self, by=None), public)
-        return replace(self, prior=self.conjugate(*plain_sum(query, value, self._axis(public.schema))))
+        return replace(self, prior=self.conjugate(*plain_sum(query, value, self._axis(query.schema))))
 
     def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
         """Log-probability of a (group's) release as a function of the rate."""
@@ -124,6 +124,60 @@ class RateModel(ABC):
 
     def _axis(self, schema: Schema) -> Axis:
         return Axis.of(schema, self.column)
+
+
+@dataclass(frozen=True)
+class GammaPoisson(RateModel):
+    """The mean of a column of counts, with a Gamma(prior[0], rate prior[1]) prior."""
+
+    def check(self, schema: Schema) -> None:
+        """A column of counts."""
+        if not isinstance(schema.column(self.column), Count):
+            kind = type(schema.column(self.column)).__name__
+            raise QueryError(f"GammaPoisson.column must be a count, got {self.column!r}, a {kind}")
+
+    def family(self, axis: Axis) -> PoissonRate:
+        """Gamma(shape + sum, rate + n)."""
+        return PoissonRate("rate", self.prior, axis)
+
+    def record(self, axis: Axis) -> ClampedPoisson:
+        """Poisson counts, clamped."""
+        return ClampedPoisson(lattice_of(axis))
+
+    def conjugate(self, n: float, total: float) -> tuple[float, float]:
+        """Gamma(shape + sum, rate + n)."""
+        return self.prior[0] + total, self.prior[1] + n
+
+    def records(self, rate: float, n: int, rng: np.random.Generator) -> Array:
+        """Poisson counts."""
+        return np.asarray(rng.poisson(rate, n), dtype=float)
+
+
+@dataclass(frozen=True)
+class GammaExponential(RateModel):
+    """The rate of a column of waiting times, with a Gamma(prior[0], rate prior[1]) prior."""
+
+    def check(self, schema: Schema) -> None:
+        """A bounded column of numbers that are not negative."""
+        column = schema.column(self.column)
+        if not isinstance(column, Bounded) or column.lower < 0:
+            raise QueryError(f"GammaExponential.column must be bounded from 0 or above, got {self.column!r}: {column}")
+
+    def family(self, axis: Axis) -> ExponentialRate:
+        """Gamma(shape + n, rate + sum)."""
+        return ExponentialRate("rate", self.prior, axis)
+
+    def record(self, axis: Axis) -> ClampedExponential:
+        """Exponential times, clamped."""
+        return ClampedExponential(lattice_of(axis))
+
+    def conjugate(self, n: float, total: float) -> tuple[float, float]:
+        """Gamma(shape + n, rate + sum)."""
+        return self.prior[0] + n, self.prior[1] + total
+
+    def records(self, rate: float, n: int, rng: np.random.Generator) -> Array:
+        """Exponential times."""
+        return np.asarray(rng.exponential(1.0 / rate, n))
 
 
 class _LogGamma:

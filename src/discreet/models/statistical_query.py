@@ -13,17 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.models.base import Progress, Simulated, Value, dirichlet_prior, public_statistics
+from discreet.models.base import Progress, Simulated, StatisticsModel, Value, dirichlet_prior
 from discreet.models.sums import plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
 from discreet.posterior.given_sum_draws import LogDraws
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import BoundedMean
+from discreet.queries.families import BoundedMean
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.schema.row_counts import Sizes
-from discreet.sources import Dataset
 
 __all__ = ["StatisticalQuery"]
 
@@ -37,7 +36,7 @@ FINEST = (
 
 
 @dataclass(frozen=True)
-class StatisticalQuery:
+class StatisticalQuery(StatisticsModel):
     """The average of a bounded column over the rows of the table; a Beta(a, b) prior on its place in the bounds."""
 
     column: str
@@ -64,7 +63,7 @@ class StatisticalQuery:
         released = _NoisyMean.of(query, value, laws, self._axis(query.schema))
         return self._curve(released, query.schema)
 
-    def given_draws(self, query: Statistics, log_draws: LogDraws) -> CurvePosterior:
+    def known_from(self, query: Statistics, log_draws: LogDraws) -> CurvePosterior:
         """The posterior of the mean given released draws; `log_draws` is their log-probability at each sum.
 
         The mean of the table and its number of rows are the sum: there is nothing to sum out.
@@ -83,9 +82,9 @@ class StatisticalQuery:
         a, b = self.prior
         return replace(self, prior=(a + s, b + rest))._curve(np.zeros_like, query.schema)
 
-    def updated(self, public: Dataset) -> "StatisticalQuery":
+    def strengthened(self, query: Statistics, value: Value) -> "StatisticalQuery":
         """The same model with the cells of a public dataset as fractional successes and failures in its prior."""
-        s, rest = self._shares(*public_statistics(replace(self, by=None), public))
+        s, rest = self._shares(query, value)
         return replace(self, prior=(self.prior[0] + s, self.prior[1] + rest))
 
     def population(self, schema: Schema) -> Scalar:

@@ -10,14 +10,14 @@ from discreet.inference.one_sum.fourier import NoisySum
 from discreet.models.base import Value
 from discreet.noise import NoiseLaw
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import SumFamily
+from discreet.queries.families import OneSum
 from discreet.queries.statistics import Counts, Statistic, Statistics, Sum, used_rows
 from discreet.schema import Schema
 
 __all__ = ["lattice_of", "noisy_sum", "plain_sum", "sum_query"]
 
 
-def sum_query(schema: Schema, column: str, by: str | None, family: SumFamily | None = None) -> Statistics:
+def sum_query(schema: Schema, column: str, by: str | None, family: OneSum | None = None) -> Statistics:
     """The sum of a column, with the number of rows where it is private."""
     columns = (column,) if by is None else (column, by)
     counted = by is not None or used_rows(schema, columns) is None

@@ -40,6 +40,10 @@ class DiscreteLaplace:
         """How far from 0 the density falls by e^{-log_ratio}."""
         return log_ratio * self.scale
 
+    def loss(self, move: Array) -> float:
+        """What a move of the statistics shows at most: its length over the scale."""
+        return float(np.abs(move / self.scale).sum())
+
 
 @dataclass(frozen=True)
 class DiscreteGaussian:
@@ -64,6 +68,10 @@ class DiscreteGaussian:
     def reach(self, log_ratio: float) -> float:
         """How far from 0 the density falls by e^{-log_ratio}."""
         return float(np.sqrt(2.0 * log_ratio)) * self.sigma
+
+    def loss(self, move: Array) -> float:
+        """What a move of the statistics shows, up to a factor: its squared length over the variance."""
+        return float(((move / self.sigma) ** 2).sum())
 
     def _moments(self) -> tuple[float, float]:
         """Sum of e^{-k²/2 sigma²} over the integers, and of k² times it."""

@@ -29,8 +29,8 @@ class NoiseSource(Protocol):
     def below(self, bound: int) -> int:
         """A uniform whole number from 0 to bound - 1, of any size, exactly."""
 
-    def generator(self) -> np.random.Generator:
-        """A generator for continuous draws, fresh at every call."""
+    def stream(self) -> np.random.Generator:
+        """Random numbers for continuous draws, a fresh stream at every call."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SystemNoise:
         """Random bits of the operating system, drawn again while they are not below the bound."""
         return secrets.randbelow(bound)
 
-    def generator(self) -> np.random.Generator:
+    def stream(self) -> np.random.Generator:
         """ChaCha with 20 rounds; the key is given, since the library's own default may fall back to the clock."""
         from randomgen import ChaCha
 
@@ -92,7 +92,7 @@ class SeededNoise:
             if drawn < bound:
                 return drawn
 
-    def generator(self) -> np.random.Generator:
+    def stream(self) -> np.random.Generator:
         """The seeded stream itself."""
         return self._rng
 

@@ -13,21 +13,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Budget, Guarantee
-from discreet.mechanisms import (
-    ConcentratedSample,
-    DiffusedSample,
-    DirectSample,
-    GibbsPosterior,
-    Mechanism,
-    NoisyStatistics,
-)
-from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw
+from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import Model
 from discreet.pipeline import check_types, query_of
 from discreet.planning.public_records import PublicRecords, public_records
 from discreet.planning.simulated_runs import Runs, simulated_runs
-from discreet.queries.losses.base import Loss, Query
-from discreet.queries.statistics import Statistics
 from discreet.recipe import spelled
 from discreet.schema import Binary, Categorical, Column, Schema
 
@@ -52,7 +42,7 @@ class Plan:
     runs: int
     complete: dict[str, str]
     public: PublicRecords | None = None
-    law: GibbsLaw | None = None
+    law: Any = None  # of a draw: public numbers, with words
 
     def __str__(self) -> str:
         return "\n".join(f"{head:<12}{text}" for head, text in self.lines())
@@ -67,7 +57,7 @@ class Plan:
             ("noise", f"standard deviation {scale:.4g} on {', '.join(names)}") for scale, names in by_scale.items()
         ]
         if self.law is not None:
-            found.append(("law", _law_in_words(self.law)))
+            found.append(("law", str(self.law)))
         if self.width is None or self.coverage is None:
             found.append(("width", "no interval: what is released is a draw of a tempered posterior"))
         else:
@@ -171,7 +161,9 @@ def compare(
     _check_schema("compare", schema)
     made: list[tuple[Mechanism, Plan, Runs]] = []
     refused: dict[str, str] = {}
-    fitting = _within(budget, model.query(schema)) if mechanisms is None else mechanisms
+    query = model.query(schema)
+    every = (kind.within(budget, query) for kind in MECHANISMS.values() if kind.answers == query.asks)
+    fitting = [mechanism for found in every for mechanism in found] if mechanisms is None else mechanisms
     for mechanism in dict.fromkeys((*fitting, *also)):
         check_types("compare", model, mechanism)
         try:
@@ -189,27 +181,6 @@ def compare(
     if not made:
         raise QueryError(f"compare must have a mechanism that fits the model and the budget, got {refused}")
     return Comparison(_ranked(made), refused)
-
-
-def _within(budget: Budget, query: Query) -> list[Mechanism]:
-    if isinstance(query, Loss) and (query.normal or budget.delta is None):
-        return [GibbsPosterior(budget.epsilon, budget.delta, sampler="exact")]
-    if isinstance(query, Loss):
-        return [
-            GibbsPosterior(budget.epsilon, budget.delta),
-            GibbsPosterior(budget.epsilon, budget.delta, steps="short"),
-        ]
-    laplace = NoisyStatistics(epsilon=budget.epsilon)
-    if not budget.delta:
-        return [laplace]
-    epsilon, delta = budget.epsilon, budget.delta
-    return [
-        laplace,
-        NoisyStatistics(epsilon=epsilon, delta=delta),
-        DirectSample(),
-        DiffusedSample(epsilon=epsilon, delta=delta),
-        ConcentratedSample(epsilon=epsilon, delta=delta),
-    ]
 
 
 def _ranked(made: list[tuple[Mechanism, Plan, Runs]]) -> tuple[Candidate, ...]:
@@ -236,26 +207,18 @@ def _log_scores(values: dict[str, Array]) -> Array:
 
 def _plan(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> Plan:
     query = model.query(schema)
-    laws = {}
-    if isinstance(mechanism, NoisyStatistics) and isinstance(query, Statistics):
-        laws = mechanism.laws(query)
     size = next(iter(runs.errors.values())).size
     return Plan(
         guarantee=mechanism.guarantee(query),
-        noise={name: float(law.variance) ** 0.5 for name, law in laws.items()},
+        noise={name: float(law.variance) ** 0.5 for name, law in mechanism.laws(query).items()},
         width={name: float(values.mean()) for name, values in runs.widths.items()} or None,
         coverage=float(runs.hits.mean()) if runs.hits.size else None,
         coverage_error=2 * float(np.sqrt(0.09 / size)) if runs.hits.size else None,
         error={name: float(np.sqrt(values.mean())) for name, values in runs.errors.items()},
         runs=size,
         complete=_complete(schema.only(query.columns)),
-        law=mechanism.law(query) if isinstance(mechanism, GibbsPosterior) and isinstance(query, Loss) else None,
+        law=mechanism.law(query),
     )
-
-
-def _law_in_words(law: GibbsLaw) -> str:
-    steps = f", {law.steps} Langevin steps of size {law.step:.4g}" if law.steps else ""
-    return f"inverse temperature {law.beta:.4g}, prior precision {law.precision:.4g}{steps}"
 
 
 def _named(values: dict[str, float]) -> str:

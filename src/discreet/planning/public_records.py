@@ -11,32 +11,21 @@ for a mean or a rate they sit at the prior mean. Others, once they are there, en
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.guarantee import Budget, Guarantee
-from discreet.mechanisms import ConjugateSample, Mechanism
-from discreet.models import (
-    BetaBernoulli,
-    DirichletCategorical,
-    GammaExponential,
-    GammaPoisson,
-    Model,
-    NormalMean,
-    StatisticalQuery,
-)
-from discreet.queries.families.base import BoundedMean, Dirichlet, ExponentialRate, Family, GaussianMean, PoissonRate
-from discreet.queries.statistics import Statistics
+from discreet.guarantee import Budget, Guarantee, Repeated
+from discreet.mechanisms import Mechanism
+from discreet.models import Model
+from discreet.queries.families import OneConjugate
 from discreet.schema import Schema
 
 __all__ = ["PublicRecords", "public_records"]
 
 MOST = 10**9
 PARTS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5)  # of the table's own records, made public
-
-Conjugate = BetaBernoulli | DirichletCategorical | GammaExponential | GammaPoisson | NormalMean | StatisticalQuery
 
 
 @dataclass(frozen=True)
@@ -75,24 +64,26 @@ def public_records(
 
     The answer was itself seen to meet the target and one record fewer was not. `shares` are in the order of the prior.
     """
-    if not isinstance(mechanism, ConjugateSample):
+    if not mechanism.is_strengthened:
         name = type(mechanism).__name__
         raise QueryError(f"public_records.mechanism must be a direct, diffused or concentrated sample, got {name}")
-    if not isinstance(model, Conjugate):
+    found = model.query(schema).family
+    if found is None or not found.is_conjugate:
         name = type(model).__name__
         raise QueryError(f"public_records.model must have one conjugate parameter, got {name}")
     if not isinstance(target, Budget) or target.delta is None:
         raise QueryError(
             f"public_records.target must be a Budget with a delta, for a draw has no pure guarantee, got {target}"
         )
-    delta, family = target.delta, _family(model.query(schema))
-    where = _shares(family, shares)
+    family = cast(OneConjugate, found)
+    delta, where = target.delta, _shares(family, shares)
 
     def cost(count: int, private: Schema) -> Guarantee:
-        return mechanism.guarantee(_strengthened(model, family, where, count).query(private))
+        stronger = replace(model, prior=family.strengthened(count, where))  # type: ignore[type-var]  # a dataclass
+        return mechanism.guarantee(stronger.query(private))
 
     def meets(count: int) -> bool:
-        if mechanism.draws > 1:  # a composition knows its epsilon, and its delta by search
+        if isinstance(cost(count, schema), Repeated):  # a composition knows its epsilon, and its delta by search
             return cost(count, schema).epsilon(delta) <= target.epsilon
         return cost(count, schema).delta(target.epsilon) <= delta
 
@@ -121,47 +112,13 @@ def _least(meets: Callable[[int], bool]) -> int | None:
     return high
 
 
-def _strengthened(model: Conjugate, family: Family, shares: tuple[float, ...], count: int) -> Conjugate:
-    """The model with `count` public records in its prior."""
-    prior = _prior(family, shares, count)
-    if isinstance(model, DirichletCategorical):
-        return replace(model, prior=prior)
-    first, second = prior
-    return replace(model, prior=(first, second))
-
-
-def _prior(family: Family, shares: tuple[float, ...], count: int) -> tuple[float, ...]:
-    """The textbook prior after `count` records."""
-    if isinstance(family, Dirichlet | BoundedMean):
-        return tuple(entry + count * share for entry, share in zip(_entries(family), shares, strict=True))
-    first, second = family.prior
-    if isinstance(family, GaussianMean):
-        return first, (1.0 / second**2 + count / family.sd**2) ** -0.5
-    low, high = family.axis.ends
-    if isinstance(family, PoissonRate):
-        return first + count * min(max(first / second, low), high), second + count
-    assert isinstance(family, ExponentialRate)
-    return first + count, second + count * min(max(second / first, low), high)
-
-
-def _entries(family: Dirichlet | BoundedMean) -> tuple[float, ...]:
-    """The prior in the order in which the model declares it: for one probability, successes first."""
-    is_one = isinstance(family, Dirichlet) and family.coordinate is not None
-    return family.prior[::-1] if is_one else family.prior
-
-
-def _shares(family: Family, shares: Sequence[float] | None) -> tuple[float, ...]:
-    if not isinstance(family, Dirichlet | BoundedMean):
+def _shares(family: OneConjugate, shares: Sequence[float] | None) -> tuple[float, ...]:
+    expected = family.expected_shares
+    if not expected:
         if shares is not None:
             raise QueryError("public_records.shares must be left out for a mean or a rate, got some")
         return ()
-    entries = np.asarray(_entries(family))
-    given = entries / entries.sum() if shares is None else np.asarray(shares, dtype=float)
-    if given.shape != entries.shape or not np.all(given >= 0) or abs(float(given.sum()) - 1.0) > 1e-9:
-        raise QueryError(f"public_records.shares must be {entries.size} numbers from 0 that add to 1, got {shares!r}")
+    given = np.asarray(expected if shares is None else shares, dtype=float)
+    if given.shape != (len(expected),) or not np.all(given >= 0) or abs(float(given.sum()) - 1.0) > 1e-9:
+        raise QueryError(f"public_records.shares must be {len(expected)} numbers from 0 that add to 1, got {shares!r}")
     return tuple(given.tolist())
-
-
-def _family(query: Statistics) -> Family:
-    assert isinstance(query.family, Family)
-    return query.family

@@ -7,11 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.mechanisms import GibbsPosterior, Mechanism
+from discreet.mechanisms import Mechanism
 from discreet.models import Model
 from discreet.pipeline import query_of, simulate
-from discreet.queries.families.base import HiddenMarkov
-from discreet.queries.losses.base import Loss
 from discreet.schema import Schema
 
 __all__ = ["Runs", "simulated_runs"]
@@ -35,12 +33,11 @@ class Runs:
 def simulated_runs(model: Model, mechanism: Mechanism, schema: Schema, runs: int) -> Runs:
     """`runs` releases of tables that were drawn from the prior; a parameter's coordinates are averaged."""
     query = query_of(model, mechanism, schema)
-    if isinstance(mechanism, GibbsPosterior) and isinstance(query, Loss):
-        # chains take time: as many runs as a public amount of work allows
-        work = max(mechanism.work(query), 1) * max(query.largest_total, 1) * len(query.columns)
-        runs = min(runs, max(FEWEST_RUNS, MOST_WORK // work))
-    if isinstance(query.family, HiddenMarkov):
-        runs = min(runs, max(FEWEST_RUNS, MOST_HIDDEN_CELLS // query.cells))
+    steps, cells = mechanism.work(query), model.reading_work(query)
+    if steps:  # chains take time: as many runs as a public amount of work allows
+        runs = min(runs, max(FEWEST_RUNS, MOST_WORK // (steps * max(query.largest_total, 1) * len(query.columns))))
+    if cells:
+        runs = min(runs, max(FEWEST_RUNS, MOST_HIDDEN_CELLS // cells))
     n = query.largest_total if query.total is not None else None
     errors: dict[str, list[float]] = {}
     widths: dict[str, list[float]] = {}
@@ -48,9 +45,7 @@ def simulated_runs(model: Model, mechanism: Mechanism, schema: Schema, runs: int
     hits = []
     for run in simulate(model, None, mechanism, runs=runs, seed=0, n=n, schema=schema):
         posterior = run.posterior()
-        truth = {name: np.asarray(value, dtype=float) for name, value in (run.truth or {}).items()}
-        if isinstance(query.family, HiddenMarkov):
-            del truth["state"]  # the names of hidden states have no average
+        truth = {name: np.asarray(value, dtype=float) for name, value in model.estimands(run.truth or {}).items()}
         means = _by_name(posterior.mean(), truth, query.groups)  # of draws, the average of what was drawn
         bounds = _intervals(posterior, truth, query.groups)
         inside = []

@@ -12,7 +12,7 @@ from discreet.inference.counts.simplex import dirichlet_draws
 from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
 from discreet.posterior.event_log import EventGrid, EventLogPosterior
 from discreet.posterior.summary import Summary, describe
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 
 __all__ = ["EventLogChain"]
 

@@ -17,10 +17,11 @@ Proofs: mechanisms/noisy_statistics.md.
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
+from typing import ClassVar
 
 from discreet.errors import QueryError
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import DirichletTables, Family, HiddenMarkov
+from discreet.queries.families.base import Family
 from discreet.schema import Binary, Categorical, LabelOnly, Person, Schema
 from discreet.schema.row_counts import KnownSize, NormalSizes, ShareSizes, Sizes, UniformSizes
 
@@ -92,6 +93,16 @@ class Counts:
             return row_move(0, 1, 0, 1)
         return row_move(2, 1, 2, 1) if self.cell is None else row_move(1, 1, 1, 1)
 
+    @property
+    def whole(self) -> "Counts":
+        """All cells of the grid."""
+        return replace(self, cell=None)
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The columns whose levels are the axes of the table."""
+        return self.columns
+
     def grouped(self, by: str, levels: tuple[str, ...]) -> "Counts":
         """The same table for every level of one more column, which becomes the first axis."""
         return replace(self, columns=(by, *self.columns), levels=(levels, *self.levels))
@@ -140,6 +151,16 @@ class Sum:
         across = 2 if self.categories else 0
         return row_move(max(width, across), 1, max(width**2, across), 1)
 
+    @property
+    def whole(self) -> "Sum":
+        """The sum itself."""
+        return self
+
+    @property
+    def cell(self) -> None:
+        """Every cell is kept."""
+        return
+
     def grouped(self, by: str, levels: tuple[str, ...]) -> "Sum":
         """The same sum for every level of one more column, which becomes the first axis."""
         return replace(self, categories=(by, *self.categories), levels=(levels, *self.levels))
@@ -166,9 +187,11 @@ class Statistics:
     statistics; `by` asks for every statistic in every level of a column.
     """
 
+    asks: ClassVar[str] = "statistics"
+
     schema: Schema
     statistics: tuple[Statistic, ...]
-    family: Family | DirichletTables | HiddenMarkov | None = None
+    family: Family | None = None
     joint: RowMove | None = None
     by: str | None = None
 
@@ -201,12 +224,24 @@ class Statistics:
         return tuple(statistic.name for statistic in self.statistics)
 
     @property
-    def levels(self) -> tuple[str, ...]:
-        """The declared levels of a query that asks for one column."""
-        (statistic,) = self.statistics
-        assert isinstance(statistic, Counts)
-        (levels,) = statistic.levels
-        return levels
+    def whole(self) -> "Statistics":
+        """The same with all cells of every table: what draws are made from."""
+        return replace(self, statistics=tuple(statistic.whole for statistic in self.statistics))
+
+    @property
+    def labels(self) -> list[str]:
+        """What every parameter is the probability of; nothing where parameters are not all such probabilities."""
+        summed = any(statistic.axes for statistic in self.statistics)
+        return [] if self.family is None or self.by is not None or summed else self.family.labels(self._tables)
+
+    @property
+    def draw_levels(self) -> dict[str, tuple[str, ...]]:
+        """The declared levels of the last axis of a draw, by parameter."""
+        return {} if self.family is None else self.family.draw_levels(self._tables)
+
+    @property
+    def _tables(self) -> tuple[Counts, ...]:
+        return tuple(statistic for statistic in self.statistics if isinstance(statistic, Counts))
 
     @property
     def groups(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from discreet.mechanisms.private_gibbs.paid_sweeps import ProfileSpace, public_s
 from discreet.models import EventLogHMM
 from discreet.pipeline import simulate
 from discreet.posterior import EventLogPosterior
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 from discreet.sources import Dataset
 from discreet.sources.open import open_dataset
 from discreet.studies.synthetic_event_log import EventLog

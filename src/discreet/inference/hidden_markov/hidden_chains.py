@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 
 if TYPE_CHECKING:
     from discreet.inference.hidden_markov.kernels.hidden_states import Hidden, Prior

@@ -26,7 +26,7 @@ from discreet.inference.hidden_markov.hidden_chains import (
     stack_draws,
 )
 from discreet.noise import DiscreteGaussian, NoiseLaw
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 from discreet.schema.row_counts import Sizes
 
 if TYPE_CHECKING:

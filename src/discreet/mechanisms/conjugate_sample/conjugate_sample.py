@@ -6,54 +6,45 @@ A draw has a Rényi curve (Theorem 1), a mean Gaussian DP (Theorem 2), and two l
 """
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.accounting.conversions import solve_decreasing
 from discreet.accounting.curve_calibration import smallest_within
-from discreet.accounting.divergences import gaussian_mean_mu
 from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
-from discreet.guarantee import Basis, ConjugateProfile, GaussianDP, Guarantee, RenyiDP, Repeated
+from discreet.guarantee import Basis, Budget, ConjugateProfile, GaussianDP, Guarantee, Repeated
 from discreet.mechanisms.base import (
-    NORMAL_ERROR,
     RATIO_ERROR,
+    Drawing,
     check_draws,
     check_grid,
     check_label,
     public_grid,
     rounding_words,
 )
-from discreet.mechanisms.conjugate_sample.conjugate_draws import conjugate_draws
-from discreet.mechanisms.draws.draw_laws import log_draws
-from discreet.mechanisms.draws.least_deviation import conjugate_deviation
+from discreet.mechanisms.conjugate_sample.largest_fraction import cost_of_a_draw, largest_scale, largest_shrink
 from discreet.mechanisms.draws.public_grid import rounded
-from discreet.mechanisms.draws.tempered import on_scale, parameters, plain_prior
+from discreet.mechanisms.draws.real_laws import LAWS, log_draws
+from discreet.mechanisms.draws.tempered import on_scale
 from discreet.noise.sources import NoiseSource
-from discreet.queries.families.base import (
-    BoundedMean,
-    Dirichlet,
-    DirichletTables,
-    ExponentialRate,
-    Family,
-    GaussianMean,
-    HiddenMarkov,
-)
-from discreet.queries.statistics import Counts, Statistics
+from discreet.queries.families import OneConjugate
+from discreet.queries.statistics import Statistics
 from discreet.schema import Record
 from discreet.sources import Dataset
 
-__all__ = ["ConcentratedSample", "ConjugateSample", "DiffusedSample", "DirectSample"]
+__all__ = ["ConcentratedSample", "ConjugateSample", "DiffusedSample", "DirectSample", "conjugate_draws"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
-class ConjugateSample:
+class ConjugateSample(Drawing):
     """What the three samplers share: the certificate of (r, m), the exact draw, and its rounding to a public grid.
 
     Parameters
@@ -66,6 +57,8 @@ class ConjugateSample:
     label
         A different label asks for an independent second release, which is paid.
     """
+
+    is_strengthened = True
 
     draws: int = 1
     grid: float | None = None
@@ -84,7 +77,8 @@ class ConjugateSample:
     def guarantee(self, query: Statistics) -> Guarantee:
         """The certificate of all draws together."""
         r, m = self.fractions(query)
-        error = NORMAL_ERROR if isinstance(query.family, GaussianMean) else RATIO_ERROR
+        law = _family(self, query).law
+        error = LAWS[law].error if law else RATIO_ERROR
         sampler = (
             "exact draw by numpy from a ChaCha20 generator keyed by the operating system, in double precision, "
             f"{rounding_words(self._grid(query), error)}"
@@ -98,32 +92,40 @@ class ConjugateSample:
 
     def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
         """One row per draw; vectors in the order of the declared levels."""
-        family = _family(self, query)
-        if isinstance(family, Dirichlet) and family.coordinate is None:
-            return {family.parameter: (self.draws, len(family.prior))}
-        return {family.parameter: (self.draws,)}
+        return {name: (self.draws, *shape) for name, shape in _family(self, query).shapes.items()}
 
-    def log_law(self, query: Statistics, draws: ArrayLike, statistic: ArrayLike) -> Array:
+    def log_law(self, query: Statistics, draws: ArrayLike, exact: ArrayLike) -> Array:
         """Log-density of the released draws together for every given value of the exact statistic; one real parameter.
 
         The statistic is the count of the one level, or the centred sum.
         """
         family, (r, m) = _family(self, query), self.fractions(query)
-        laws = parameters(family, plain_prior(family) / m, r, statistic, query.largest_total)
+        laws = family.update(family.exponents / m, r, exact, query.largest_total)
         return log_draws(family, draws, self._grid(query), laws)
 
-    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
-        """Read the exact statistic once, draw, round to the public grid."""
+    def log_draws(self, query: Statistics, value: Mapping[str, Array]) -> Callable[[Any], Array] | None:
+        """The law of a real parameter is known."""
         family = _family(self, query)
-        (statistic,) = query.statistics
-        full = replace(statistic, cell=None) if isinstance(statistic, Counts) else statistic
-        exact = dataset.source.statistics(replace(query, statistics=(full,)))[full.name]
-        r, m = self.fractions(query)
-        drawn = conjugate_draws(family, exact, query.largest_total, r, m, self.draws, noise.generator())
+        return partial(self.log_law, query, value[family.parameter]) if family.law else None
+
+    def apply(
+        self,
+        noise: NoiseSource,
+        query: Statistics,
+        dataset: Dataset,
+        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - nothing takes long
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        """Read the exact statistic once, draw, round to the public grid.
+
+        What maps a place between bounds to them is public and comes after rounding.
+        """
+        family, (r, m) = _family(self, query), self.fractions(query)
+        exact = dataset.source.statistics(query.whole)
+        drawn = conjugate_draws(family, exact, query.largest_total, r, m, self.draws, noise.stream())
         return {family.parameter: on_scale(family, rounded(drawn, self._grid(query)))}
 
     def _grid(self, query: Statistics) -> float:
-        deviation = conjugate_deviation(_family(self, query), query.largest_total, *self.fractions(query))
+        deviation = _family(self, query).conjugate_deviation(query.largest_total, *self.fractions(query))
         return public_grid(type(self).__name__, self.grid, deviation)
 
 
@@ -133,6 +135,14 @@ class DirectSample(ConjugateSample):
 
     The prior decides: more concentrated priors cost less. There is no pure differential privacy.
     """
+
+    calibrate = staticmethod(cost_of_a_draw)
+    short_name = "direct"
+
+    @classmethod
+    def within(cls, budget: Budget, query: Statistics) -> tuple[Drawing, ...]:  # noqa: ARG003 - nothing to choose
+        """What it costs is compared with the budget."""
+        return (cls(),) if budget.delta else ()
 
 
 @dataclass(frozen=True)
@@ -156,18 +166,26 @@ class _Calibrated(ConjugateSample):
         else:
             object.__setattr__(self, "delta", positive(f"{name}.delta", self.delta, below=1.0))
 
+    @classmethod
+    def within(cls, budget: Budget, query: Statistics) -> tuple[Drawing, ...]:  # noqa: ARG003 - the same for every query
+        """The fraction that meets the budget."""
+        return (cls(epsilon=budget.epsilon, delta=budget.delta),) if budget.delta else ()
+
     def pair(self, fraction: float) -> tuple[float, float]:
         """(r, m) at a fraction."""
         raise NotImplementedError
 
     def fractions(self, query: Statistics) -> tuple[float, float]:
         """The largest fraction whose certificate was seen to meet the target."""
-        return _largest_fractions(self, _shortened(query))
+        return _largest_fractions(self, replace(query, family=_family(self, query).shortened))
 
 
 @dataclass(frozen=True)
 class DiffusedSample(_Calibrated):
     """Draws with the data scaled by the largest r in (0, 1] that meets the target."""
+
+    calibrate = staticmethod(largest_scale)
+    short_name = "diffused"
 
     def pair(self, fraction: float) -> tuple[float, float]:
         """The data are scaled."""
@@ -177,6 +195,9 @@ class DiffusedSample(_Calibrated):
 @dataclass(frozen=True)
 class ConcentratedSample(_Calibrated):
     """Draws with the prior divided by the largest m in (0, 1] that meets the target: best where the prior is right."""
+
+    calibrate = staticmethod(largest_shrink)
+    short_name = "concentrated"
 
     def pair(self, fraction: float) -> tuple[float, float]:
         """The prior is divided."""
@@ -207,56 +228,40 @@ def _largest_fractions(mechanism: _Calibrated, query: Statistics) -> tuple[float
     return mechanism.pair(1.0 / inverse)
 
 
-def _family(mechanism: ConjugateSample, query: Statistics) -> Family:
-    name, schema = type(mechanism).__name__, query.schema
+def conjugate_draws(
+    family: OneConjugate,
+    exact: Mapping[str, Any],
+    n: int,
+    scale: float,
+    shrink: float,
+    draws: int,
+    noise: np.random.Generator,
+) -> Array:
+    """Independent draws of the parameter at eta0 / m + r (statistics, n); nothing is rejected or clipped here."""
+    if family.law:
+        first, second = family.update(family.exponents / shrink, scale, *family.statistic(exact, n))
+        return np.asarray(LAWS[family.law].draws(float(first), float(second), draws, noise))
+    (table,) = family.tables
+    alpha = family.exponents / shrink + scale * np.ravel(np.asarray(table.counts(exact), dtype=float))
+    return np.asarray(noise.dirichlet(alpha, size=draws))
+
+
+def _family(mechanism: ConjugateSample, query: Statistics) -> OneConjugate:
+    name, schema, family = type(mechanism).__name__, query.schema, query.family
     if schema.relation != "replace-one" or not isinstance(schema.unit, Record) or query.by is not None:
         raise QueryError(f"{name} must have records that are replaced, and no groups, got {schema.relation}")
     if query.excludes:
         raise QueryError(f"{name} must have a public number of rows, got columns that exclude bad cells")
-    if query.family is None or isinstance(query.family, DirichletTables | HiddenMarkov):
+    if family is None or not family.is_conjugate:
         raise QueryError(f"{name} must have a model with one conjugate parameter, got another")
-    return query.family
-
-
-def _shortened(query: Statistics) -> Statistics:
-    """The same query with the three smallest prior entries only: the supremum of Theorem 1 sees no others."""
-    family = query.family
-    if not isinstance(family, Dirichlet) or len(family.prior) <= 3:
-        return query
-    return replace(query, family=replace(family, prior=tuple(sorted(family.prior)[:3])))
+    return cast(OneConjugate, family)
 
 
 def _certificate(mechanism: ConjugateSample, query: Statistics, r: float, m: float, sampler: str = "") -> Guarantee:
     """The strongest proved certificate of all draws with the data scaled by r and the prior divided by m."""
-    family, n, schema = _family(mechanism, query), query.largest_total, query.schema
 
     def basis(theorem: str) -> Basis:
-        return Basis(schema.relation, str(schema.unit), f"{theorem} (conjugate_sample.md)", sampler)
+        return Basis(query.schema.relation, str(query.schema.unit), f"{theorem} (conjugate_sample.md)", sampler)
 
-    one: Guarantee
-    if isinstance(family, GaussianMean):
-        half = family.axis.unit * family.axis.reach
-        mu = gaussian_mean_mu(n, family.sd**2 / r, m * family.prior[1] ** 2, half)
-        one = GaussianDP(mu, basis("two normal laws, Theorem 2"))
-    elif isinstance(family, Dirichlet):
-        parameters = {"prior": family.prior, "n": n, "scale": r, "shrink": m}
-        exact = len(family.prior) == 2
-        one = (
-            ConjugateProfile("dirichlet", parameters, basis("exact profile of Beta laws, Theorem 3"))
-            if exact
-            else RenyiDP("dirichlet", parameters, basis("log-partition of the Dirichlet laws, Theorem 1"))
-        )
-    elif isinstance(family, BoundedMean):
-        parameters = {"prior": family.prior[::-1], "n": n, "scale": r, "shrink": m}
-        one = RenyiDP("dirichlet", parameters, basis("log-partition of the Beta laws, Theorem 1"))
-    else:
-        width = 2 * family.axis.unit * family.axis.reach
-        if isinstance(family, ExponentialRate):
-            shape, rate = family.prior
-            lower = family.axis.ends[0]
-            timed = {"shape": shape, "rate": rate, "n": n, "lower": lower, "width": width, "scale": r, "shrink": m}
-            one = RenyiDP("exponential-rate", timed, basis("log-partition of the Gamma laws, Theorem 1"))
-        else:
-            counted = {"shape": family.prior[0], "n": n, "width": width, "scale": r, "shrink": m}
-            one = RenyiDP("poisson-rate", counted, basis("log-partition of the Gamma laws, Theorem 1"))
+    one = _family(mechanism, query).certificate(query.largest_total, r, m, basis)
     return one if mechanism.draws == 1 else Repeated(one, mechanism.draws)

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
-from discreet.mechanisms.draws.public_grid import cell_ends, rounded
+from discreet.mechanisms.draws.public_grid import cell_ends
 from discreet.numerics.gamma_functions import log_beta_kernel
 from discreet.numerics.stirling import entropy_excess, stirling_error
-from discreet.queries.families.base import BoundedMean, Dirichlet, GaussianMean, SumFamily
 
-__all__ = ["log_beta_draws", "log_draws", "log_gamma_draws", "log_normal_draws"]
+__all__ = ["HALF_LINE", "LINE", "UNIT", "log_beta_draws", "log_gamma_draws", "log_normal_draws"]
 
 Array = NDArray[np.float64]
 Mass = Callable[[Array, Array, Array, Array], Array]
@@ -25,26 +24,6 @@ Support = tuple[float, float]
 
 LINE, HALF_LINE, UNIT = (-np.inf, np.inf), (0.0, np.inf), (0.0, 1.0)
 NARROW = 1e-4  # cells up to this share of a deviation: the density errs by less than 3e-8 within 8 deviations
-
-
-def log_draws(
-    family: Dirichlet | SumFamily, draws: ArrayLike, grid: float, law: tuple[Array, Array], space: Support | None = None
-) -> Array:
-    """All draws together under every law of the family, cut to `space` where it is given.
-
-    A law is (a, b) of a Beta, (shape, rate) of a Gamma, (mean, sd) of a normal. The space and the grid of a bounded
-    mean are those of its place between the bounds.
-    """
-    values = np.ravel(np.asarray(draws, dtype=float))
-    if isinstance(family, GaussianMean):
-        return log_normal_draws(values, grid, *law, LINE if space is None else space)
-    if isinstance(family, Dirichlet):
-        return log_beta_draws(values, grid, *law, UNIT if space is None else space)
-    if isinstance(family, BoundedMean):
-        (low, high), within = family.axis.ends, UNIT if space is None else space
-        places = rounded(np.clip((values - low) / (high - low), *within), grid)  # it was rounded before it was mapped
-        return np.asarray(log_beta_draws(places, grid, *law, within) - values.size * np.log(high - low))
-    return log_gamma_draws(values, grid, *law, HALF_LINE if space is None else space)
 
 
 def log_normal_draws(draws: ArrayLike, grid: float, mean: ArrayLike, sd: ArrayLike, support: Support = LINE) -> Array:

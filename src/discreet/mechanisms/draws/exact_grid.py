@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.draws.tempered import Tempering, log_density, unit_of
+from discreet.mechanisms.draws.real_laws import LAWS, log_density
 from discreet.noise.sources import NoiseSource
-from discreet.queries.families.base import BoundedMean, Dirichlet, ExponentialRate, Family, GaussianMean
+from discreet.queries.families import OneConjugate, Tempering
 
 __all__ = ["MOST_POINTS", "SLACK", "GridLaw", "default_grid", "grid_ends", "grid_law", "log_grid_law"]
 
@@ -45,13 +45,13 @@ class GridLaw:
     public: Whole
     rate: float
 
-    def weights(self, statistic: tuple[int, ...]) -> Whole:
+    def weights(self, exact: tuple[int, ...]) -> Whole:
         """The integer weight of every point; none is below 2^40, so that every table has the same support."""
-        return np.asarray(_joined(self._digits(statistic).astype(object)))
+        return np.asarray(_joined(self._digits(exact).astype(object)))
 
-    def draw(self, statistic: tuple[int, ...], draws: int, noise: NoiseSource) -> Array:
+    def draw(self, exact: tuple[int, ...], draws: int, noise: NoiseSource) -> Array:
         """Independent draws: one whole number below the total weight for each, found among the cumulative weights."""
-        cumulative = self._digits(statistic).cumsum(axis=1)  # at most 2^22 times 2^40
+        cumulative = self._digits(exact).cumsum(axis=1)  # at most 2^22 times 2^40
         last = self.points.size - 1
 
         def until(i: int) -> int:
@@ -64,9 +64,9 @@ class GridLaw:
         ends = [int(_joined(digits)) for digits in cumulative[:, :last].T.tolist()]
         return self.points[np.fromiter((bisect_right(ends, pick) for pick in picks), dtype=np.int64, count=draws)]
 
-    def _digits(self, statistic: tuple[int, ...]) -> NDArray[np.int64]:
+    def _digits(self, exact: tuple[int, ...]) -> NDArray[np.int64]:
         """The three digits of every weight in base 2^40, the highest first: exact, and without Python integers."""
-        utilities = self.public + sum(value * slope for value, slope in zip(statistic, self.slopes, strict=True))
+        utilities = self.public + sum(value * slope for value, slope in zip(exact, self.slopes, strict=True))
         below = np.asarray(utilities.max() - utilities, dtype=float)
         rest = np.maximum(
             np.exp(-np.minimum(self.rate * below, FLOOR + 1.0)), 2.0 ** (SMALLEST_WEIGHT - LARGEST_WEIGHT)
@@ -91,7 +91,7 @@ def grid_ends(low: Fraction, high: Fraction, grid: float) -> tuple[int, int]:
 
 @lru_cache(maxsize=4)  # public: simulations ask for the same tables again and again
 def grid_law(
-    family: Family,
+    family: OneConjugate,
     n: int,
     ends: tuple[int, int],
     grid: float,
@@ -101,11 +101,11 @@ def grid_law(
 ) -> GridLaw:
     """The law whose log-ratio between neighbours stays in an interval of length `loss`, rounding included."""
     points: Array = np.arange(ends[0], ends[1] + 1).astype(np.float64) * grid
-    slopes, row, prior, log_natural = _log_tables(family, points)
+    slopes, row, prior, log_natural = family.grid_tables(points)
     factor = temperature if tempering == "likelihood" else 1.0
     extra = (temperature - 1.0) * log_natural if tempering == "natural" else 0.0
     shared = n * row + factor * prior + extra
-    most, widths = _statistic_bounds(family, n)
+    most, widths = family.statistic_bounds(n)
     bits = SPARE_BITS + max(most).bit_length()
     tables = [_whole(np.rint(np.ldexp(table, bits))) for table in (*slopes, shared - shared.max())]
     largest = sum(size * int(abs(table).max()) for size, table in zip((*most, 1), tables, strict=True))
@@ -120,7 +120,7 @@ def grid_law(
 
 
 def log_grid_law(
-    family: Family, law: GridLaw, draws: ArrayLike, laws: tuple[Array, Array], statistic: Array, n: int
+    family: OneConjugate, law: GridLaw, draws: ArrayLike, laws: tuple[Array, Array], exact: Array, n: int
 ) -> Array:
     """Log-probability of all `draws` together for every value of the exact statistic.
 
@@ -129,77 +129,34 @@ def log_grid_law(
     """
     theta = np.ravel(np.asarray(draws, dtype=float))
     points, step = law.points, float(law.points[1] - law.points[0])
-    low, width = unit_of(family)
+    low, width = family.unit
     space = ((float(points[0]) - low) / width, (float(points[-1]) - low) / width)
     a, b, c, z, y, x = (step * np.exp(log_density(family, points[[i]], laws, space)) for i in (0, 1, 2, -1, -2, -3))
     curvature = ((z - 2.0 * y + x) + (a - 2.0 * b + c)) / 24.0
     excess = 0.5 * (a + z) + ((z - y) - (b - a)) / 12.0 + curvature
-    fine = (step <= width * _deviation(family, laws)) & (np.abs(curvature) <= 1e-5)
+    fine = (step <= width * LAWS[family.law].deviation(*laws)) & (np.abs(curvature) <= 1e-5)
     smooth = log_density(family, theta, laws, space)
     smooth = smooth + theta.size * (math.log(step) - np.log1p(np.where(fine, excess, 0.0)))
     if fine.all():
         return smooth
     result = np.array(smooth)
-    result[~fine] = _summed(law, theta, np.asarray(statistic, dtype=float)[~fine], n)
+    result[~fine] = _summed(law, theta, np.asarray(exact, dtype=float)[~fine], n)
     return result
 
 
-def _summed(law: GridLaw, theta: Array, statistic: Array, n: int) -> Array:
+def _summed(law: GridLaw, theta: Array, exact: Array, n: int) -> Array:
     """The same, point by point; the floor of the weights is left out: together the points on it have below 2^-58."""
     slope = law.slopes[-1] if len(law.slopes) == 1 else law.slopes[1] - law.slopes[0]
     shared = law.public if len(law.slopes) == 1 else law.public + n * law.slopes[0]
     t, c = (law.rate * np.asarray(table, dtype=float) for table in (slope, shared))
     chosen = np.searchsorted(law.points, theta - 0.5 * (law.points[1] - law.points[0]))
-    log_total = np.empty(statistic.size)
+    log_total = np.empty(exact.size)
     many = max(1, BATCH // t.size)
-    for start in range(0, statistic.size, many):
-        terms = np.multiply.outer(statistic[start : start + many], t) + c
+    for start in range(0, exact.size, many):
+        terms = np.multiply.outer(exact[start : start + many], t) + c
         top = terms.max(axis=1)
         log_total[start : start + many] = top + np.log(np.exp(terms - top[:, np.newaxis]).sum(axis=1))
-    return np.asarray(statistic * t[chosen].sum() + c[chosen].sum() - theta.size * log_total)
-
-
-def _log_tables(family: Family, points: Array) -> tuple[tuple[Array, ...], Array, Array, Array]:
-    """Per point: what a unit of each statistic adds, what a row adds, the log-prior, and log |d natural / d parameter|.
-
-    Sums are centred, which keeps the terms small. Of counts both levels are statistics, and a row adds nothing else.
-    """
-    none = np.zeros(points.shape)
-    if isinstance(family, GaussianMean):
-        gap, (mean, sd) = points - family.axis.centre, family.prior
-        row = -0.5 * (gap / family.sd) ** 2
-        return (family.axis.unit * gap / family.sd**2,), row, -0.5 * ((points - mean) / sd) ** 2, none
-    if isinstance(family, Dirichlet | BoundedMean):
-        low, width = unit_of(family)
-        place = np.clip((points - low) / width, 2.0**-60, 1.0 - 2.0**-53)
-        log_one, log_zero = np.log(place), np.log1p(-place)
-        zero, one = family.prior if isinstance(family, Dirichlet) else family.prior[::-1]
-        prior, log_natural = (one - 1.0) * log_one + (zero - 1.0) * log_zero, -log_one - log_zero
-        if isinstance(family, Dirichlet):
-            return (log_zero, log_one), none, prior, log_natural
-        return ((log_one - log_zero) / (2.0 * family.axis.reach),), 0.5 * (log_one + log_zero), prior, log_natural
-    log_rate, (shape, rate) = np.log(points), family.prior
-    prior, axis = (shape - 1.0) * log_rate - rate * points, family.axis
-    if isinstance(family, ExponentialRate):
-        return (-axis.unit * points,), log_rate - axis.centre * points, prior, none
-    return (axis.unit * log_rate,), axis.centre * log_rate - points, prior, -log_rate
-
-
-def _statistic_bounds(family: Family, n: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """How large each statistic can be, and how far a replaced row can move it."""
-    if isinstance(family, Dirichlet):
-        return (n, n), (1, 1)
-    return (n * family.axis.reach,), (2 * family.axis.reach,)
-
-
-def _deviation(family: Family, laws: tuple[Array, Array]) -> Array:
-    first, second = laws
-    if isinstance(family, GaussianMean):
-        return second
-    if isinstance(family, Dirichlet | BoundedMean):
-        total = first + second
-        return np.asarray(np.sqrt(first * second / (total + 1.0)) / total)
-    return np.asarray(np.sqrt(first) / second)
+    return np.asarray(exact * t[chosen].sum() + c[chosen].sum() - theta.size * log_total)
 
 
 def _joined(digits: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["FINEST", "cell_ends", "finest_grid", "rounded"]
+__all__ = ["FINEST", "NORMAL_ERROR", "RATIO_ERROR", "cell_ends", "finest_grid", "rounded"]
 
 Array = NDArray[np.float64]
 
@@ -23,6 +23,10 @@ FINEST = 2.0**-1000  # of all grids: steps and their halves are ordinary doubles
 LARGEST = 2.0**1023  # a draw beyond is released as this: no number overflows
 RELATIVE_BITS = 32
 SHARE_BITS = 24
+
+# Bounds of the factor that the lattice of doubles puts on the probability of a cell (conjugate_sample.md, Theorem 4).
+NORMAL_ERROR = 1e-7  # noise of a public deviation, of which a cell is at least 2^-24
+RATIO_ERROR = 2.0**-14  # Gamma and Beta draws, of which a cell is at least 2^-32
 
 
 def finest_grid(deviation: float) -> float:

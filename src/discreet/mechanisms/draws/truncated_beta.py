@@ -66,21 +66,21 @@ def truncated_beta(
     return np.clip(np.where(mirrored, 1.0 - x, x), lo, hi)
 
 
-def truncated_beta_draws(a: float, b: float, lo: float, hi: float, size: int, generator: np.random.Generator) -> Array:
+def truncated_beta_draws(a: float, b: float, lo: float, hi: float, size: int, noise: np.random.Generator) -> Array:
     """`size` independent draws of Beta(a, b) given lo ≤ X ≤ hi."""
     if not (a > 0 and b > 0 and np.isfinite(a + b) and 0.0 <= lo <= hi <= 1.0):
         raise QueryError(
             f"truncated_beta_draws must have a, b > 0 and 0 ≤ lo ≤ hi ≤ 1, got a={a!r}, b={b!r}, lo={lo!r}, hi={hi!r}"
         )
     if a == 1.0 and hi < 1.0:
-        return np.asarray(np.minimum(lo + (1.0 - lo) * _power_fall(b, (hi - lo) / (1.0 - lo), size, generator), hi))
+        return np.asarray(np.minimum(lo + (1.0 - lo) * _power_fall(b, (hi - lo) / (1.0 - lo), size, noise), hi))
     if b == 1.0 and lo > 0.0:
-        return np.asarray(np.maximum(hi - hi * _power_fall(a, (hi - lo) / hi, size, generator), lo))
+        return np.asarray(np.maximum(hi - hi * _power_fall(a, (hi - lo) / hi, size, noise), lo))
     share = float(np.exp(log_mass(a, b, lo, hi)))
     if share >= 0.5:
 
         def propose(number: int) -> Array:
-            x = generator.beta(a, b, number)
+            x = noise.beta(a, b, number)
             return x if lo == 0.0 and hi == 1.0 else x[(x >= lo) & (x <= hi)]
 
         return conditioned(propose, size, share)
@@ -94,13 +94,13 @@ def truncated_beta_draws(a: float, b: float, lo: float, hi: float, size: int, ge
         below,
         above,
     )
-    t = falling_steps(law, size, generator)
+    t = falling_steps(law, size, noise)
     return np.asarray(np.clip(start * np.exp(t) / (1.0 + start * np.expm1(t)), lo, hi))
 
 
-def _power_fall(power: float, most: float, size: int, generator: np.random.Generator) -> Array:
+def _power_fall(power: float, most: float, size: int, noise: np.random.Generator) -> Array:
     """Draws of 0 ≤ v ≤ most < 1 with density proportional to (1 - v)^(power - 1): -log(1 - v) is an exponential."""
-    return np.asarray(-np.expm1(log_shares(np.full(size, -power * math.log1p(-most)), generator) / power))
+    return np.asarray(-np.expm1(log_shares(np.full(size, -power * math.log1p(-most)), noise) / power))
 
 
 def _logit_gap(start: float, rest: float, end: float) -> float:

@@ -57,7 +57,7 @@ LARGEST_BATCH = 2**14
 TINY = float(np.finfo(float).tiny)
 
 
-def truncated_dirichlet(alpha: ArrayLike, lower: float, size: int, generator: np.random.Generator) -> Array:
+def truncated_dirichlet(alpha: ArrayLike, lower: float, size: int, noise: np.random.Generator) -> Array:
     """`size` independent draws of Dirichlet(alpha) given that every coordinate is at least `lower`."""
     alpha = np.asarray(alpha, dtype=float)
     cells = alpha.size
@@ -66,16 +66,16 @@ def truncated_dirichlet(alpha: ArrayLike, lower: float, size: int, generator: np
     if not 0.0 <= lower < 1.0 / cells:
         raise QueryError(f"truncated_dirichlet.lower must be at least 0 and below 1/{cells}, got {lower!r}")
     if cells == 2:
-        first = truncated_beta_draws(float(alpha[0]), float(alpha[1]), lower, 1.0 - lower, size, generator)
+        first = truncated_beta_draws(float(alpha[0]), float(alpha[1]), lower, 1.0 - lower, size, noise)
         return np.maximum(np.stack([first, 1.0 - first], axis=1), lower)
     division = divide(alpha, lower)
-    share = len(accepted(division, PILOTS, generator)) / PILOTS
+    share = len(accepted(division, PILOTS, noise)) / PILOTS
     if share >= SMALLEST_SHARE:
-        return conditioned(lambda batch: accepted(division, batch, generator), size, share, LARGEST_BATCH)
+        return conditioned(lambda batch: accepted(division, batch, noise), size, share, LARGEST_BATCH)
     order = np.argsort(alpha, kind="stable")
     plan = sequential_plan(alpha[order], lower)
     draws = np.empty((size, cells))
-    draws[:, order] = conditioned(lambda batch: sequential_draws(plan, batch, generator), size, 0.5, LARGEST_BATCH)
+    draws[:, order] = conditioned(lambda batch: sequential_draws(plan, batch, noise), size, 0.5, LARGEST_BATCH)
     return draws
 
 
@@ -130,19 +130,19 @@ def _passing(total: ArrayLike, least: ArrayLike, variance: float) -> Array:
     return np.asarray(np.exp(np.minimum(-log_highest - 0.5 * np.log(2 * np.pi * variance), 0.0)))
 
 
-def accepted(division: Division, proposals: int, generator: np.random.Generator) -> Array:
+def accepted(division: Division, proposals: int, noise: np.random.Generator) -> Array:
     """The accepted among `proposals` independent proposals, in the order in which they were made."""
     together, lower, shift = division.together, division.lower, division.shift
     apart = np.empty((int((~together).sum()), proposals))
     for row, shape in zip(apart, division.alpha[~together], strict=True):
-        row[:] = _cell(float(shape), division.rate * lower, proposals, generator) / division.rate
+        row[:] = _cell(float(shape), division.rate * lower, proposals, noise) / division.rate
     left = 1.0 - apart.sum(axis=0)
     if len(apart) > 0:
         possible = left > together.sum() * lower
         apart, left = apart[:, possible], left[possible]
-        kept = -generator.standard_exponential(left.size) <= division.log_weight(left - together.sum() * shift)
+        kept = -noise.standard_exponential(left.size) <= division.log_weight(left - together.sum() * shift)
         apart, left = apart[:, kept], left[kept]
-    shares = generator.dirichlet(division.alpha[together], left.size)
+    shares = noise.dirichlet(division.alpha[together], left.size)
     shares *= (left - together.sum() * shift)[:, None]
     shares += shift
     if shift < lower:
@@ -155,17 +155,17 @@ def accepted(division: Division, proposals: int, generator: np.random.Generator)
     return np.maximum(draws, lower, out=draws)  # sums and quotients round
 
 
-def _cell(shape: float, cut: float, size: int, generator: np.random.Generator) -> Array:
+def _cell(shape: float, cut: float, size: int, noise: np.random.Generator) -> Array:
     """Draws of Gamma(shape, 1) given that they are at least `cut`."""
     from scipy.special import gammaincc
 
     if shape == 1.0:
-        return cut + generator.standard_exponential(size)
+        return cut + noise.standard_exponential(size)
     chance = float(gammaincc(shape, cut))
     if chance >= 0.2:  # an envelope's draw takes about five times as long as a plain one
 
         def propose(number: int) -> Array:
-            x = generator.standard_gamma(shape, number)
+            x = noise.standard_gamma(shape, number)
             return x[x >= cut]
 
         return conditioned(propose, size, chance)
@@ -173,7 +173,7 @@ def _cell(shape: float, cut: float, size: int, generator: np.random.Generator) -
     law = FallingLaw(
         lambda t: shape * t - start * np.expm1(t), lambda t: shape - start * np.exp(t), np.log(start / cut), np.inf
     )
-    return np.asarray(np.maximum(start + start * np.expm1(falling_steps(law, size, generator)), cut))
+    return np.asarray(np.maximum(start + start * np.expm1(falling_steps(law, size, noise)), cut))
 
 
 def _rate(alpha: Array, lower: float) -> float:

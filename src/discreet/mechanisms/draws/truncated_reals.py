@@ -36,7 +36,7 @@ TINY = float(np.finfo(float).tiny)
 
 
 def truncated_gamma_draws(
-    shape: float, rate: float, lo: float, hi: float, size: int, generator: np.random.Generator
+    shape: float, rate: float, lo: float, hi: float, size: int, noise: np.random.Generator
 ) -> Array:
     """`size` independent draws of Gamma(shape, rate) given lo ≤ X ≤ hi, lo > 0: in log x the density is log-concave."""
     start = min(max(shape / rate, lo), hi)
@@ -47,17 +47,17 @@ def truncated_gamma_draws(
         math.log1p((start - lo) / lo),
         math.log1p((hi - start) / start),
     )
-    return np.asarray(np.clip(start + start * np.expm1(falling_steps(law, size, generator)), lo, hi))
+    return np.asarray(np.clip(start + start * np.expm1(falling_steps(law, size, noise)), lo, hi))
 
 
 def truncated_normal_draws(
-    mean: float, sd: float, lo: float, hi: float, size: int, generator: np.random.Generator
+    mean: float, sd: float, lo: float, hi: float, size: int, noise: np.random.Generator
 ) -> Array:
     """`size` independent draws of N(mean, sd²) given lo ≤ X ≤ hi."""
     start = min(max(mean, lo), hi)
     z = (start - mean) / sd
     law = FallingLaw(lambda t: -t * (z + 0.5 * t), lambda t: -(z + t), (start - lo) / sd, (hi - start) / sd)
-    return np.asarray(np.clip(start + sd * falling_steps(law, size, generator), lo, hi))
+    return np.asarray(np.clip(start + sd * falling_steps(law, size, noise), lo, hi))
 
 
 def log_gamma_mass(shape: ArrayLike, rate: ArrayLike, lo: ArrayLike, hi: ArrayLike) -> Array:

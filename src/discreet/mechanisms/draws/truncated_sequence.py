@@ -103,7 +103,7 @@ def _tilted(plan: SequentialPlan, later: Array) -> SequentialPlan:
     return replace(plan, other=other, tilt=tilt)
 
 
-def sequential_draws(plan: SequentialPlan, proposals: int, generator: np.random.Generator) -> Array:
+def sequential_draws(plan: SequentialPlan, proposals: int, noise: np.random.Generator) -> Array:
     """The accepted among `proposals` sequential draws, in the order in which they were proposed.
 
     A proposal is dropped at its first failing factor: the product of independent tests is the test of the product.
@@ -114,10 +114,10 @@ def sequential_draws(plan: SequentialPlan, proposals: int, generator: np.random.
         if k > 0:
             log_ratio = plan.log_interval(k, remaining) - plan.log_interval(k, plan.reference[k])
             log_ratio -= plan.tilt[k] * np.log(remaining / plan.reference[k])
-            keep = generator.random(len(x)) <= np.exp(np.minimum(log_ratio, 0.0))
+            keep = noise.random(len(x)) <= np.exp(np.minimum(log_ratio, 0.0))
             x, remaining = x[keep], remaining[keep]
         lo, hi = plan.bounds(k, remaining)
-        x[:, k] = remaining * truncated_beta(plan.alpha[k], plan.other[k], lo, hi, *uniform_pairs(len(x), generator))
+        x[:, k] = remaining * truncated_beta(plan.alpha[k], plan.other[k], lo, hi, *uniform_pairs(len(x), noise))
         remaining = remaining - x[:, k]
     x[:, -1] = remaining
     return np.maximum(x, plan.lower)  # the subtractions above round

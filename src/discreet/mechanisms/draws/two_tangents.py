@@ -60,7 +60,7 @@ def conditioned(propose: Callable[[int], Array], size: int, share: float, larges
     return np.concatenate(kept) if kept else propose(0)
 
 
-def falling_steps(law: FallingLaw, size: int, generator: np.random.Generator) -> Array:
+def falling_steps(law: FallingLaw, size: int, noise: np.random.Generator) -> Array:
     """`size` independent signed steps from the highest point."""
     if law.below + law.above == 0.0:
         return np.zeros(size)
@@ -68,11 +68,11 @@ def falling_steps(law: FallingLaw, size: int, generator: np.random.Generator) ->
     bounds = np.cumsum(-np.exp(pieces.height) * np.expm1(-pieces.fall) / pieces.rate)
 
     def propose(number: int) -> Array:
-        chosen = np.searchsorted(bounds[:-1], bounds[-1] * generator.random(number), side="right")
-        log_share = log_shares(pieces.fall[chosen], generator)  # -rate (d - start)
+        chosen = np.searchsorted(bounds[:-1], bounds[-1] * noise.random(number), side="right")
+        log_share = log_shares(pieces.fall[chosen], noise)  # -rate (d - start)
         t = pieces.sign[chosen] * (pieces.start[chosen] - log_share / pieces.rate[chosen])
         log_envelope = pieces.height[chosen] + log_share
-        return np.asarray(t[-generator.standard_exponential(number) <= law.log_ratio(t) - log_envelope])
+        return np.asarray(t[-noise.standard_exponential(number) <= law.log_ratio(t) - log_envelope])
 
     return conditioned(propose, size, 0.9)
 

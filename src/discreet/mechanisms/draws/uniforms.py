@@ -12,23 +12,23 @@ __all__ = ["fine_uniforms", "log_shares", "uniform_pairs"]
 Array = NDArray[np.float64]
 
 
-def fine_uniforms(size: int, generator: np.random.Generator) -> Array:
+def fine_uniforms(size: int, noise: np.random.Generator) -> Array:
     """Uniform numbers from 0 to 1 of 106 bits: as many digits next to 0 as anywhere else."""
-    return np.asarray(generator.random(size) + 2.0**-53 * generator.random(size))
+    return np.asarray(noise.random(size) + 2.0**-53 * noise.random(size))
 
 
-def uniform_pairs(size: int, generator: np.random.Generator) -> tuple[Array, Array]:
+def uniform_pairs(size: int, noise: np.random.Generator) -> tuple[Array, Array]:
     """Uniform numbers u and 1 - u, with digits where either is small."""
-    small, mirrored = 0.5 * fine_uniforms(size, generator), generator.random(size) < 0.5
+    small, mirrored = 0.5 * fine_uniforms(size, noise), noise.random(size) < 0.5
     return np.where(mirrored, 1.0 - small, small), np.where(mirrored, small, 1.0 - small)
 
 
-def log_shares(length: Array, generator: np.random.Generator) -> Array:
+def log_shares(length: Array, noise: np.random.Generator) -> Array:
     """Minus exponentials of rate 1 given that they are below `length`, one for each entry, which may be infinite.
 
     They are logarithms of uniform numbers from e^-length to 1.
     """
-    u = fine_uniforms(length.size, generator)
+    u = fine_uniforms(length.size, noise)
     missed = np.expm1(-length) * (1.0 - u)
     near = missed > -0.5
     far = np.exp(-length) - np.expm1(-length) * u

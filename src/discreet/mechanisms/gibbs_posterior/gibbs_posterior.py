@@ -34,6 +34,7 @@ from discreet.mechanisms.base import (
 from discreet.mechanisms.draws.public_grid import rounded
 from discreet.mechanisms.gibbs_posterior.exact_draws import normal_draws, rejection_draws
 from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw, Steps, exact_law, langevin_law, pure_law
+from discreet.mechanisms.gibbs_posterior.inverse_temperature import inverse_temperature
 from discreet.mechanisms.gibbs_posterior.langevin_chains import langevin_chains, projected
 from discreet.mechanisms.gibbs_posterior.proposals import anchor_steps, check_pace, proposals_needed
 from discreet.noise.sources import NoiseSource
@@ -45,6 +46,7 @@ from discreet.sources import Dataset
 __all__ = ["GibbsPosterior"]
 
 Array = np.ndarray[Any, Any]
+Progress = Callable[[int], None] | None
 
 FAILING = 1e-3  # the share of delta that pays for proposals that are all rejected
 LARGEST_EPSILON = 500.0  # e^epsilon is a double
@@ -90,6 +92,7 @@ class GibbsPosterior(Mechanism):
     label: str = ""
 
     answers: ClassVar[str] = "loss"
+    calibrate = staticmethod(inverse_temperature)
 
     def __post_init__(self) -> None:
         for name, limit in (("epsilon", LARGEST_EPSILON), ("bias", 0.5)):
@@ -180,9 +183,7 @@ class GibbsPosterior(Mechanism):
         """The public number of Langevin steps, which is what takes time; 0 for exact draws."""
         return self.law(query).steps if self.sampler == "langevin" else 0
 
-    def apply(
-        self, noise: NoiseSource, query: Loss, dataset: Dataset, progress: Callable[[int], None] | None = None
-    ) -> dict[str, Array]:
+    def apply(self, noise: NoiseSource, query: Loss, dataset: Dataset, progress: Progress = None) -> dict[str, Array]:
         """Encode the rows once, run, round to the public grid. `progress` gets the steps done since its last call."""
         return {query.parameter: self._drawn(noise, query, dataset, self.draws, progress)}
 
@@ -210,25 +211,18 @@ class GibbsPosterior(Mechanism):
 
         return score
 
-    def _drawn(
-        self,
-        noise: NoiseSource,
-        query: Loss,
-        dataset: Dataset,
-        count: int,
-        progress: Callable[[int], None] | None,
-    ) -> Array:
+    def _drawn(self, noise: NoiseSource, query: Loss, dataset: Dataset, count: int, progress: Progress) -> Array:
         """`count` independent draws by the law of one of this mechanism's draws."""
         law, grid = self.law(query), self._grid(query)
         with dataset.source.design(query) as rows:
-            chacha = noise.generator()
+            stream = noise.stream()
             if query.normal:
-                found = normal_draws(law, rows, count, chacha)
+                found = normal_draws(law, rows, count, stream)
             elif self.sampler == "exact":
                 proposals = None if self.delta is None else proposals_needed(query, law, self._failing())
-                found = rejection_draws(query, law, anchor_steps(query, law), proposals, rows, count, chacha)
+                found = rejection_draws(query, law, anchor_steps(query, law), proposals, rows, count, stream)
             else:
-                found = langevin_chains(query, law, self.batches, rows, count, chacha, progress)
+                found = langevin_chains(query, law, self.batches, rows, count, stream, progress)
         # the state is rounded first: the direction of a projected one would show its bits
         return rounded(projected(rounded(found, grid), query.ball), grid)
 

@@ -7,8 +7,8 @@ What is released is a full posterior: any number of draws, any public prior, no 
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,11 +18,12 @@ from discreet.accounting.conversions import zcdp_rho
 from discreet.accounting.rounding import rational, root_up, round_up
 from discreet.checks import positive
 from discreet.errors import GuaranteeError
-from discreet.guarantee import ZCDP, Basis, Guarantee, PureDP
-from discreet.mechanisms.base import check_label
+from discreet.guarantee import ZCDP, Basis, Budget, Guarantee, PureDP
+from discreet.mechanisms.base import Mechanism, Reading, Score, check_label
+from discreet.mechanisms.noisy_statistics.noise_scale import noise_scale
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.sources import NoiseSource
-from discreet.queries.statistics import RowMove, Statistics, Sum
+from discreet.queries.statistics import RowMove, Statistics
 from discreet.sources import Dataset
 
 __all__ = ["NoisyStatistics"]
@@ -31,7 +32,7 @@ PROOF = "in units of the statistics (noisy_statistics.md"
 
 
 @dataclass(frozen=True)
-class NoisyStatistics:
+class NoisyStatistics(Mechanism):
     """Statistics with integer noise.
 
     Parameters
@@ -48,6 +49,8 @@ class NoisyStatistics:
     label
         A different label asks for an independent second release, which is paid.
     """
+
+    calibrate = staticmethod(noise_scale)
 
     epsilon: float | None = None
     rho: float | None = None
@@ -86,7 +89,7 @@ class NoisyStatistics:
         sampler = "OpenDP discrete Gaussian in exact arithmetic"
         return ZCDP(rho, Basis(schema.relation, str(schema.unit), theorem, sampler))
 
-    def laws(self, query: Statistics) -> dict[str, DiscreteLaplace | DiscreteGaussian]:
+    def laws(self, query: Statistics) -> Mapping[str, DiscreteLaplace | DiscreteGaussian]:
         """The noise of each statistic: public, and all that a noise-aware posterior needs to know."""
         rho = self._rho()
         if rho is None:
@@ -102,7 +105,13 @@ class NoisyStatistics:
         """The declared shape of every statistic."""
         return {statistic.name: statistic.shape for statistic in query.statistics}
 
-    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
+    def apply(
+        self,
+        noise: NoiseSource,
+        query: Statistics,
+        dataset: Dataset,
+        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - nothing takes long
+    ) -> dict[str, np.ndarray[Any, Any]]:
         """Read the exact sums once and add the noise in Python integers, which neither wrap nor saturate."""
         exact = dataset.source.statistics(query)
         laws = self.laws(query)
@@ -111,9 +120,42 @@ class NoisyStatistics:
             sums = np.asarray(exact[statistic.name])
             draws = noise.integers(laws[statistic.name], sums.size)
             noisy = [int(value) + draw for value, draw in zip(sums.ravel().tolist(), draws, strict=True)]
-            kind = object if isinstance(statistic, Sum) else np.int64
+            kind = object if statistic.axes else np.int64  # sums of products outgrow 64 bits
             released[statistic.name] = np.array(noisy, dtype=kind).reshape(statistic.shape)
         return released
+
+    def read(self, model: Any, query: Statistics, value: Mapping[str, Any], reading: Reading) -> Any:
+        """The posterior given the noise, for the model's prior or another: nothing was drawn from it."""
+        if reading.prior is not None:
+            model = replace(model, prior=reading.prior)
+            query = model.query(query.schema)
+        how = {"kind": reading.kind, "pooling": reading.pooling, "progress": reading.progress}
+        return model.given_statistics(query, value, self.laws(query), **how)
+
+    @classmethod
+    def within(cls, budget: Budget, query: Statistics) -> tuple[Mechanism, ...]:  # noqa: ARG003 - the same for all
+        """Laplace noise, and with a delta Gaussian noise."""
+        laplace = cls(epsilon=budget.epsilon)
+        return (laplace, cls(epsilon=budget.epsilon, delta=budget.delta)) if budget.delta else (laplace,)
+
+    def score(self, pair: Any) -> Score:
+        """The log-likelihood ratio of the pair by the exact laws of the noise; sums are Python integers of any size."""
+        laws = self.laws(pair.query)
+
+        def score(values: Sequence[Mapping[str, Any]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+            ratios = np.zeros(len(values))
+            for name, law in laws.items():
+                released = np.array([np.ravel(value[name]) for value in values], dtype=object)
+                here, there = (released - np.ravel(np.asarray(side[name])) for side in (pair.exact, pair.other))
+                ratios += (law.log_density(here) - law.log_density(there)).sum(axis=1)
+            return np.round(ratios, 9)  # equal ratios stay equal, whatever the order of the sums
+
+        return score
+
+    def apart(self, pair: Any) -> float:
+        """Measured in noise: distances over scales, or squares over variances."""
+        moves = {name: np.asarray(pair.exact[name] - pair.other[name], dtype=float) for name in pair.query.names}
+        return sum(law.loss(np.ravel(moves[name])) for name, law in self.laws(pair.query).items())
 
     def _rho(self) -> float | None:
         if self.epsilon is not None and self.delta is not None:

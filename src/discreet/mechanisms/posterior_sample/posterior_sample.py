@@ -3,14 +3,15 @@
     theta ~ p(theta, X)^{1/T} on the space,   T = max(1, R / epsilon),   R = range of log p(x|theta) - log p(x'|theta)
 
 is epsilon-bounded-range, hence epsilon-DP and epsilon²/8-zCDP per draw  [Foulds et al. 2016, Thm 2; DDR2020]. R follows
-from the declared space alone (`samplers.declared_space`).
+from the declared space alone.
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from functools import partial
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +20,8 @@ from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.mechanisms.base import (
-    NORMAL_ERROR,
     RATIO_ERROR,
+    Drawing,
     check_draws,
     check_grid,
     check_label,
@@ -28,22 +29,15 @@ from discreet.mechanisms.base import (
     public_grid,
     rounding_words,
 )
-from discreet.mechanisms.draws.declared_space import DeclaredSpace, tables_of
-from discreet.mechanisms.draws.draw_laws import log_draws
+from discreet.mechanisms.draws.declared_space import DeclaredSpace
 from discreet.mechanisms.draws.exact_grid import MOST_POINTS, GridLaw, default_grid, grid_ends, grid_law, log_grid_law
-from discreet.mechanisms.draws.least_deviation import tempered_deviation
 from discreet.mechanisms.draws.public_grid import finest_grid, rounded
-from discreet.mechanisms.draws.tempered import Tempering, on_scale, parameters, prior_part, scalar_draws, vector_draws
+from discreet.mechanisms.draws.real_laws import LAWS, log_draws
+from discreet.mechanisms.draws.tempered import on_scale, prior_part, vector_draws
+from discreet.mechanisms.posterior_sample.one_temperature import one_temperature
 from discreet.noise.sources import NoiseSource
-from discreet.queries.families.base import (
-    ConditionalTable,
-    Dirichlet,
-    DirichletTables,
-    Family,
-    GaussianMean,
-    HiddenMarkov,
-)
-from discreet.queries.statistics import Counts, Statistics
+from discreet.queries.families import ConditionalTable, Family, OneConjugate, Tempering
+from discreet.queries.statistics import Statistics
 from discreet.schema import Record
 from discreet.sources import Dataset
 
@@ -59,7 +53,7 @@ SMALLEST_TRUNCATION = 2.0**-40  # 1 - truncation has digits of it: the upper end
 
 
 @dataclass(frozen=True)
-class PosteriorSample:
+class PosteriorSample(Drawing):
     """Exact draws of the tempered posterior.
 
     Parameters
@@ -86,6 +80,8 @@ class PosteriorSample:
     label
         A different label asks for an independent second release, which is paid.
     """
+
+    calibrate = staticmethod(one_temperature)
 
     epsilon: float
     truncation: float | Mapping[str, float] | None = None
@@ -127,11 +123,9 @@ class PosteriorSample:
     def guarantee(self, query: Statistics) -> Guarantee:
         """BoundedRange(R / T) per draw: epsilon, or the smaller R when the posterior is private enough untempered."""
         schema, family, loss, grid = query.schema, self._family(query), self._loss(query), self._grid(query)
-        tables = tables_of(family) if isinstance(family, Dirichlet | DirichletTables) else (family,)
-        for part in (self._part(query, table) for table in tables):
-            if not np.all((part[:1] if isinstance(family, GaussianMean) else part) > 0):
-                reason = "a prior that is not negligible beside 1, got one that vanishes"
-                raise QueryError(f"PosteriorSample must have {reason}")
+        if not all(piece.is_proper(self._part(query, piece)) for piece in _pieces(family)):
+            reason = "a prior that is not negligible beside 1, got one that vanishes"
+            raise QueryError(f"PosteriorSample must have {reason}")
         theorem = f"exponential mechanism on {self._space.words(family)} (posterior_sample.md, Theorem 1)"
         if self.arithmetic == "exact":
             first, last = grid_ends(*self._bounds(query), grid)
@@ -140,7 +134,7 @@ class PosteriorSample:
                 "number from the operating system: nothing is idealised (posterior_sample.md, Theorem 3)"
             )
         else:
-            error = NORMAL_ERROR if isinstance(family, GaussianMean) else RATIO_ERROR
+            error = LAWS[family.law].error if family.law else RATIO_ERROR
             sampler = (
                 "exact draw by rejection from a ChaCha20 generator keyed by the operating system, in double precision, "
                 f"{rounding_words(grid, error)}"
@@ -150,48 +144,55 @@ class PosteriorSample:
 
     def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
         """One row per draw; vectors in the order of the declared levels."""
-        family = self._family(query)
-        if isinstance(family, DirichletTables) or (isinstance(family, Dirichlet) and family.coordinate is None):
-            return {table.parameter: (self.draws, *table.shape) for table in tables_of(family)}
-        return {family.parameter: (self.draws,)}
+        return {name: (self.draws, *shape) for name, shape in self._family(query).shapes.items()}
 
-    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
+    def apply(
+        self,
+        noise: NoiseSource,
+        query: Statistics,
+        dataset: Dataset,
+        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - nothing takes long
+    ) -> dict[str, np.ndarray[Any, Any]]:
         """Read the exact statistics once, temper, draw, round to the public grid."""
-        family, grid = self._family(query), self._grid(query)
-        full = tuple(replace(each, cell=None) if isinstance(each, Counts) else each for each in query.statistics)
-        exact = dataset.source.statistics(replace(query, statistics=full))
+        family, grid, exact = self._family(query), self._grid(query), dataset.source.statistics(query.whole)
         if self.arithmetic == "exact":
-            assert not isinstance(family, DirichletTables)
-            (statistic,) = (tuple(int(number) for number in np.ravel(values)) for values in exact.values())
-            return {family.parameter: self._grid_law(query).draw(statistic, self.draws, noise)}
-        weight, generator, drawn = 1.0 / self.temperature(query), noise.generator(), {}
-        if isinstance(family, Dirichlet | DirichletTables):
-            for table in tables_of(family):
-                (counts,) = exact.values() if isinstance(family, Dirichlet) else (exact[table.statistic],)
-                own = np.asarray(counts).reshape(*table.shape, -1).sum(axis=-1)
-                part, lower = self._part(query, table), self._space.lower(table.parameter)
-                drawn[table.parameter] = vector_draws(part, weight, own, lower, self.draws, generator)
-            if isinstance(family, Dirichlet) and family.coordinate is not None:
-                drawn[family.parameter] = drawn[family.parameter][:, family.coordinate]
-        else:
-            (total,) = exact.values()
-            law = parameters(family, self._part(query, family), weight, int(total), query.largest_total)
-            places = rounded(scalar_draws(family, law, self._space.of(family), self.draws, generator), grid)
-            return {family.parameter: on_scale(family, places)}
-        return {name: rounded(array, grid) for name, array in drawn.items()}
+            one = cast(OneConjugate, family)
+            (numbers,) = (tuple(int(number) for number in np.ravel(values)) for values in exact.values())
+            return {one.parameter: self._grid_law(query).draw(numbers, self.draws, noise)}
+        weight, stream, spaces = 1.0 / self.temperature(query), noise.stream(), self._space.spaces(family)
+        if not family.tables:
+            one = cast(OneConjugate, family)
+            law = one.update(self._part(query, one), weight, *one.statistic(exact, query.largest_total))
+            first, second = (float(number) for number in law)
+            drawn = LAWS[one.law].truncated(first, second, *spaces[one.parameter], self.draws, stream)
+            return {one.parameter: on_scale(one, rounded(drawn, grid))}
+        vectors = {
+            table.parameter: vector_draws(
+                self._part(query, table), weight, table.counts(exact), spaces[table.parameter][0], self.draws, stream
+            )
+            for table in family.tables
+        }
+        kept = dict.fromkeys(vectors, (..., 1) if family.law else ...)  # of two levels the second is the parameter
+        return {name: rounded(vector[kept[name]], grid) for name, vector in vectors.items()}
 
-    def log_law(self, query: Statistics, draws: ArrayLike, statistic: ArrayLike) -> Array:
+    def log_law(self, query: Statistics, draws: ArrayLike, exact: ArrayLike) -> Array:
         """Log-density of the released draws together for every given value of the exact statistic; one real parameter.
 
         The statistic is the count of the one level, or the centred sum. In exact arithmetic it is a log-probability.
         """
-        family, n, values = self._family(query), query.largest_total, np.asarray(statistic, dtype=float)
-        if isinstance(family, DirichletTables):
+        family, n, values = self._family(query), query.largest_total, np.asarray(exact, dtype=float)
+        if not family.is_conjugate:
             raise QueryError("PosteriorSample.log_law must have a single real parameter, got several tables")
-        laws = parameters(family, self._part(query, family), 1.0 / self.temperature(query), values, n)
+        one = cast(OneConjugate, family)
+        laws = one.update(self._part(query, one), 1.0 / self.temperature(query), values, n)
         if self.arithmetic == "exact":
-            return log_grid_law(family, self._grid_law(query), draws, laws, values, n)
-        return log_draws(family, draws, self._grid(query), laws, self._space.of(family))
+            return log_grid_law(one, self._grid_law(query), draws, laws, values, n)
+        return log_draws(one, draws, self._grid(query), laws, self._space.of(one))
+
+    def log_draws(self, query: Statistics, value: Mapping[str, Array]) -> Callable[[Any], Array] | None:
+        """The law of a real parameter is known."""
+        (name, *_) = value
+        return partial(self.log_law, query, value[name]) if self._family(query).law else None
 
     @property
     def _space(self) -> DeclaredSpace:
@@ -209,8 +210,8 @@ class PosteriorSample:
             raise QueryError(f"PosteriorSample.epsilon must be at least {limit:g} if exact, got {self.epsilon!r}")
         return min(self.epsilon, max(spread, SMALLEST_LOSS))
 
-    def _part(self, query: Statistics, family: Family | ConditionalTable) -> Array:
-        return prior_part(family, self.temperature(query), self.tempering)
+    def _part(self, query: Statistics, piece: OneConjugate | ConditionalTable) -> Array:
+        return prior_part(piece, self.temperature(query), self.tempering)
 
     def _grid(self, query: Statistics) -> float:
         """The public grid: as asked, or a power of two that suits the declared space if exact, and the noise if not."""
@@ -233,32 +234,31 @@ class PosteriorSample:
     def _deviation(self, query: Statistics) -> float:
         """What no table makes the deviation of a draw fall below."""
         family, weight, n = self._family(query), 1.0 / self.temperature(query), query.largest_total
-        if isinstance(family, Dirichlet | DirichletTables):
-            parts = ((table, self._part(query, table)) for table in tables_of(family))
-            return min(
-                tempered_deviation(table, part, weight, n, self._space.lower(table.parameter)) for table, part in parts
-            )
-        return tempered_deviation(family, self._part(query, family), weight, n, self._space.of(family))
+        spaces = self._space.spaces(family)
+        return min(
+            piece.tempered_deviation(self._part(query, piece), weight, n, spaces[piece.parameter])
+            for piece in _pieces(family)
+        )
 
     def _bounds(self, query: Statistics) -> tuple[Fraction, Fraction]:
         """The ends of the declared space on the scale that is rounded, or on that of the points if exact."""
         family = self._family(query)
         self._space.check(family)
-        if isinstance(family, DirichletTables):
+        if not family.is_conjugate:
             return Fraction(0), Fraction(1)
+        one = cast(OneConjugate, family)
         if self.arithmetic == "exact":
-            return self._space.released(family)
-        low, high = self._space.of(family)
+            return self._space.released(one)
+        low, high = self._space.of(one)
         return Fraction(low), Fraction(high)
 
     def _grid_law(self, query: Statistics) -> GridLaw:
-        family, temperature = self._family(query), self.temperature(query)
-        assert not isinstance(family, DirichletTables)
+        family, temperature = cast(OneConjugate, self._family(query)), self.temperature(query)
         grid, n, loss = self._grid(query), query.largest_total, self._loss(query)
         ends = grid_ends(*self._bounds(query), grid)
         return grid_law(family, n, ends, grid, temperature, self.tempering, loss)
 
-    def _family(self, query: Statistics) -> Family | DirichletTables:
+    def _family(self, query: Statistics) -> Family:
         """The family of the query, if its posterior has a bounded version for this relation and arithmetic."""
         schema, family = query.schema, query.family
         if schema.relation != "replace-one" or not isinstance(schema.unit, Record):
@@ -266,13 +266,17 @@ class PosteriorSample:
             raise QueryError(f"PosteriorSample must have records that are replaced (replace-one), got {got}")
         if query.by is not None:
             raise QueryError(f"PosteriorSample must have a model without groups, got by={query.by!r}")
-        if family is None or isinstance(family, HiddenMarkov):
+        if family is None or not family.has_space:
             kinds = "probabilities, or a mean or rate of a public number of rows"
             raise QueryError(f"PosteriorSample must have a model of {kinds}, got another query")
-        is_vector = isinstance(family, DirichletTables) or (isinstance(family, Dirichlet) and family.coordinate is None)
-        if self.arithmetic == "exact" and is_vector:
+        if self.arithmetic == "exact" and not family.law:
             raise QueryError('PosteriorSample.arithmetic must be "double" for vectors of probabilities, got "exact"')
         return family
+
+
+def _pieces(family: Family) -> tuple[OneConjugate | ConditionalTable, ...]:
+    """What is drawn on its own: every table, or the one real parameter."""
+    return family.tables or (cast(OneConjugate, family),)
 
 
 def _checked_truncation(truncation: Any) -> float | dict[str, float] | None:

@@ -7,7 +7,7 @@ noise, never as they are  [Foulds et al. 2016, supplement; Neal 2001]. Proof: pr
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -20,7 +20,7 @@ from discreet.accounting.rounding import rational, round_up
 from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Composed, Guarantee, PureDP, Repeated
-from discreet.mechanisms.base import RATIO_ERROR, check_draws, check_grid, check_label, rounding_words
+from discreet.mechanisms.base import RATIO_ERROR, Drawing, Reading, check_draws, check_grid, check_label, rounding_words
 from discreet.mechanisms.private_gibbs.paid_sweeps import ProfileSpace, annealed, log_weight, stacked_counts
 from discreet.mechanisms.private_gibbs.private_gibbs import HIDDEN, SAMPLER, profile_space
 from discreet.noise import DiscreteLaplace
@@ -37,7 +37,7 @@ RELEASED = {"resample": "index", "noisy": "weight"}
 
 
 @dataclass(frozen=True)
-class PrivateAnnealing:
+class PrivateAnnealing(Drawing):
     """All states of annealed particles of a hidden Markov model, and what may be known of their weights.
 
     Parameters
@@ -123,18 +123,24 @@ class PrivateAnnealing:
             RELEASED[self.weights]: (self.draws if self.weights == "resample" else self.particles,),
         }
 
-    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
+    def apply(
+        self,
+        noise: NoiseSource,
+        query: Statistics,
+        dataset: Dataset,
+        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - nothing takes long
+    ) -> dict[str, np.ndarray[Any, Any]]:
         """Read the exact counts once, anneal every particle from the prior, and show the weights as they are paid."""
-        space, generator, temperatures = self._space(query), noise.generator(), self.temperatures(query)
-        counts = stacked_counts(space.family, dataset.source.statistics(query))
-        paths = [annealed(space, counts, temperatures, generator) for _ in range(self.particles)]
+        space, stream, temperatures = self._space(query), noise.stream(), self.temperatures(query)
+        exact = stacked_counts(space.family, dataset.source.statistics(query))
+        paths = [annealed(space, exact, temperatures, stream) for _ in range(self.particles)]
         hidden, profiles = np.stack([path.hidden for path in paths]), np.stack([path.profiles for path in paths])
-        logs = np.array([log_weight(counts, path, temperatures) for path in paths])
+        logs = np.array([log_weight(exact, path, temperatures) for path in paths])
         weights = np.exp(logs - logs.max())
         shares = weights / weights.sum()
         shown: np.ndarray[Any, Any]
         if self.weights == "resample":
-            shown = generator.choice(self.particles, size=self.draws, p=shares)
+            shown = stream.choice(self.particles, size=self.draws, p=shares)
         else:
             noisy = noise.integers(self._noise(self._levels(query)[-1]), self.particles)
             steps = [round(share / WEIGHT_GRID) + more for share, more in zip(shares.tolist(), noisy, strict=True)]
@@ -146,6 +152,11 @@ class PrivateAnnealing:
         chosen = np.asarray(value.get("index", 0))
         known = np.all((chosen == np.floor(chosen)) & (chosen >= 0) & (chosen < self.particles))
         return bool(known) and self._space(query).holds(value[HIDDEN], value)
+
+    def read(self, model: Any, query: Statistics, value: Mapping[str, Any], reading: Reading) -> Any:
+        """What a chain of hidden states says."""
+        reading.check_plain()
+        return model.given_chain(query, *self.kept(value), self.note(query))
 
     def kept(self, value: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Last states of particles: those that were drawn, or as many as there are, by weights above zero."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from discreet.accounting.bounded_losses import log_ratio
 from discreet.mechanisms.draws.exact_grid import grid_ends
 from discreet.mechanisms.draws.truncated_probabilities import truncated_dirichlet
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 
 __all__ = [
     "ProfileSpace",
@@ -102,36 +102,36 @@ class ProfileSpace:
         return {field: part for (field, _), part in zip(self.family.fields, parts, strict=True)}
 
 
-def stacked_counts(family: HiddenMarkov, counts: Mapping[str, NDArray[Any]]) -> Floats:
+def stacked_counts(family: HiddenMarkov, exact: Mapping[str, NDArray[Any]]) -> Floats:
     """Exact counts (region, time, level) by field as one table: cells × levels of all fields."""
     cells = family.regions * family.times
-    tables = [np.asarray(counts[field], dtype=float).reshape(cells, levels) for field, levels in family.fields]
+    tables = [np.asarray(exact[field], dtype=float).reshape(cells, levels) for field, levels in family.fields]
     return np.concatenate(tables, axis=1)
 
 
-def public_start(space: ProfileSpace, generator: np.random.Generator) -> State:
+def public_start(space: ProfileSpace, noise: np.random.Generator) -> State:
     """Hidden states and profiles from the prior: no data."""
     from discreet.mechanisms.private_gibbs.kernels.sweep_steps import draw_profiles, prior_states, round_profiles
 
     family, model = space.family, space.public
     hidden = np.zeros((family.regions, family.times), dtype=np.int64)
-    prior_states(model.transition, family.states, generator, hidden)
+    prior_states(model.transition, family.states, noise, hidden)
     alpha = np.full((family.states, int(space.ends[-1])), model.emission)
     profiles = np.empty_like(alpha)
-    missing = draw_profiles(alpha, model.ends, model.lower, TRIES, generator, profiles)
-    _fill(space, alpha, missing, generator, profiles)
+    missing = draw_profiles(alpha, model.ends, model.lower, TRIES, noise, profiles)
+    _fill(space, alpha, missing, noise, profiles)
     round_profiles(model, profiles)
     return State(hidden, profiles)
 
 
 def tempered_sweeps(
     space: ProfileSpace,
-    counts: Floats,
+    exact: Floats,
     temperatures: Sequence[float],
     start: State,
-    generator: np.random.Generator,
+    noise: np.random.Generator,
 ) -> State:
-    """The state after each sweep, one for each temperature, stacked along the first axis; `counts` are stacked."""
+    """The state after each sweep, one for each temperature, along the first axis; `exact` counts are stacked."""
     from discreet.mechanisms.private_gibbs.kernels.sweep_steps import sweep
 
     heats, hidden = np.array(temperatures, dtype=float), start.hidden.copy()
@@ -139,40 +139,38 @@ def tempered_sweeps(
     at, ready = 0, False
     while at < heats.size:
         at, alpha, missing = sweep(
-            counts, heats, space.public, TRIES, at, ready, generator, hidden, kept.profiles, kept.hidden
+            exact, heats, space.public, TRIES, at, ready, noise, hidden, kept.profiles, kept.hidden
         )
         if at < heats.size:
-            _fill(space, alpha, missing, generator, kept.profiles[at])
+            _fill(space, alpha, missing, noise, kept.profiles[at])
             ready = True
     return kept
 
 
-def annealed(
-    space: ProfileSpace, counts: Floats, temperatures: Sequence[float], generator: np.random.Generator
-) -> State:
+def annealed(space: ProfileSpace, exact: Floats, temperatures: Sequence[float], noise: np.random.Generator) -> State:
     """The path of one particle: its start from the prior, then the state after a sweep at each temperature."""
-    start = public_start(space, generator)
-    swept = tempered_sweeps(space, counts, temperatures, start, generator)
+    start = public_start(space, noise)
+    swept = tempered_sweeps(space, exact, temperatures, start, noise)
     return State(np.concatenate([start.hidden[None], swept.hidden]), np.concatenate([start.profiles[None], swept[1]]))
 
 
-def log_weight(counts: Floats, path: State, temperatures: Sequence[float]) -> float:
+def log_weight(exact: Floats, path: State, temperatures: Sequence[float]) -> float:
     """Log importance weight of a path: at each level the gain in inverse temperature times u before the sweep."""
     gains = np.diff(1.0 / np.array(temperatures), prepend=0.0)
-    return float(log_likelihood(counts, State(path.hidden[:-1], path.profiles[:-1])) @ gains)
+    return float(log_likelihood(exact, State(path.hidden[:-1], path.profiles[:-1])) @ gains)
 
 
-def log_likelihood(counts: Floats, states: State) -> Floats:
+def log_likelihood(exact: Floats, states: State) -> Floats:
     """The log-likelihood log p(X | z, theta) of every state along the leading axes."""
     hidden = states.hidden.reshape(*states.hidden.shape[:-2], -1)
-    every = counts @ np.log(np.swapaxes(states.profiles, -1, -2))  # (…, cell, state)
+    every = exact @ np.log(np.swapaxes(states.profiles, -1, -2))  # (…, cell, state)
     return np.asarray(np.take_along_axis(every, hidden[..., None], axis=-1)[..., 0].sum(axis=-1))
 
 
 def _fill(
-    space: ProfileSpace, alpha: Floats, missing: NDArray[np.bool_], generator: np.random.Generator, drawn: Floats
+    space: ProfileSpace, alpha: Floats, missing: NDArray[np.bool_], noise: np.random.Generator, drawn: Floats
 ) -> None:
     """Draw the profiles that plain proposals did not hit, by the scheme that always ends."""
     for k, d in np.argwhere(missing) if missing.any() else ():
         own = slice(space.ends[d - 1] if d > 0 else 0, space.ends[d])
-        drawn[k, own] = truncated_dirichlet(alpha[k, own], float(space.public.lower[d]), 1, generator)[0]
+        drawn[k, own] = truncated_dirichlet(alpha[k, own], float(space.public.lower[d]), 1, noise)[0]

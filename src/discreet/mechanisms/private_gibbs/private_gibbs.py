@@ -6,9 +6,9 @@ C = Σ_d log((1 - (L_d - 1) a_d)/a_d) bounds how far one event moves a log-likel
 updates  [Foulds et al. 2016, §4]. Proof: private_gibbs.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,10 +16,11 @@ from discreet.accounting.chain_costs import LARGEST_TRUNCATION, ROUND_UP
 from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
-from discreet.mechanisms.base import RATIO_ERROR, check_grid, check_label, public_grid, rounding_words
+from discreet.mechanisms.base import RATIO_ERROR, Drawing, Reading, check_grid, check_label, public_grid, rounding_words
+from discreet.mechanisms.private_gibbs.chain_temperature import chain_temperature
 from discreet.mechanisms.private_gibbs.paid_sweeps import ProfileSpace, public_start, stacked_counts, tempered_sweeps
 from discreet.noise.sources import NoiseSource
-from discreet.queries.families.base import HiddenMarkov
+from discreet.queries.families import HiddenMarkov
 from discreet.queries.statistics import Statistics
 from discreet.schema import Record
 from discreet.sources import Dataset
@@ -36,7 +37,7 @@ SAMPLER = (
 
 
 @dataclass(frozen=True)
-class PrivateGibbs:
+class PrivateGibbs(Drawing):
     """All states of a tempered Gibbs chain of a hidden Markov model, from a public start.
 
     Parameters
@@ -52,6 +53,8 @@ class PrivateGibbs:
     label
         A different label asks for an independent second release, which is paid.
     """
+
+    calibrate = staticmethod(chain_temperature)
 
     epsilon_per_update: float
     sweeps: int
@@ -99,17 +102,28 @@ class PrivateGibbs:
             **{field: (self.sweeps, family.states, levels) for field, levels in family.fields},
         }
 
-    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
+    def apply(
+        self,
+        noise: NoiseSource,
+        query: Statistics,
+        dataset: Dataset,
+        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - nothing takes long
+    ) -> dict[str, np.ndarray[Any, Any]]:
         """Read the exact counts once and run the chain from the prior."""
-        space, generator = self._space(query), noise.generator()
-        counts = stacked_counts(space.family, dataset.source.statistics(query))
+        space, stream = self._space(query), noise.stream()
+        exact = stacked_counts(space.family, dataset.source.statistics(query))
         temperatures = [self.temperature(query)] * self.sweeps
-        chain = tempered_sweeps(space, counts, temperatures, public_start(space, generator), generator)
+        chain = tempered_sweeps(space, exact, temperatures, public_start(space, stream), stream)
         return {HIDDEN: chain.hidden, **space.by_field(chain.profiles)}
 
     def holds(self, query: Statistics, value: Mapping[str, Any]) -> bool:
         """Whether hidden states are codes of states, and profiles points of the declared space."""
         return self._space(query).holds(value[HIDDEN], value)
+
+    def read(self, model: Any, query: Statistics, value: Mapping[str, Any], reading: Reading) -> Any:
+        """What a chain of hidden states says."""
+        reading.check_plain()
+        return model.given_chain(query, *self.kept(value), self.note(query))
 
     def kept(self, value: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """The second half of the chain: the first still shows the start."""
@@ -123,8 +137,9 @@ class PrivateGibbs:
 def profile_space(owner: str, query: Statistics, truncation: float, grid: float | None, kept: int) -> ProfileSpace:
     """The declared profiles of a query that chains of hidden states can answer, `kept` states in one release."""
     schema, family = query.schema, query.family
-    if not isinstance(family, HiddenMarkov):
+    if family is None or not family.is_hidden:
         raise QueryError(f"{owner} must have a model of events with hidden states (EventLogHMM), got another query")
+    family = cast(HiddenMarkov, family)
     if schema.relation != "replace-one" or not isinstance(schema.unit, Record):
         got = f"{schema.relation} of a {schema.unit}"
         raise QueryError(f"{owner} must have records that are replaced (replace-one), got {got}")

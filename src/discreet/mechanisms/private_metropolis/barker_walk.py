@@ -8,25 +8,24 @@ Why it is private where Metropolis's own rule is not: mechanisms/private_metropo
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms.draws.tempered import unit_of
-from discreet.queries.families.base import BoundedMean, Dirichlet, Family, GaussianMean
+from discreet.queries.families import OneConjugate
 
 __all__ = ["barker_walk"]
 
 Floats = NDArray[np.float64]
 
-NORMAL, BETA, GAMMA = range(3)
+KERNELS = {"normal": 0, "beta": 1, "gamma": 2}  # the laws that the compiled walk knows
 
 
 def barker_walk(
-    family: Family,
+    family: OneConjugate,
     law: tuple[float, float],
     ends: tuple[int, int],
     grid: float,
     scale: float,
     steps: int,
     least: float,
-    generator: np.random.Generator,
+    noise: np.random.Generator,
 ) -> Floats:
     """The states after each step, multiples of the grid from ends[0] to ends[1] times it; the start is the middle.
 
@@ -36,10 +35,7 @@ def barker_walk(
     from discreet.mechanisms.private_metropolis.kernels.barker_steps import walk
 
     first, last = ends
-    moves = np.round(generator.standard_normal(steps) * (scale * (last - first))).astype(np.int64)
-    thresholds = generator.logistic(size=steps)  # a logistic number is below l with probability 1 / (1 + e^-l)
-    kind = (
-        NORMAL if isinstance(family, GaussianMean) else BETA if isinstance(family, Dirichlet | BoundedMean) else GAMMA
-    )
-    low, width = unit_of(family)
-    return np.asarray(walk(kind, *law, low, width, least, first, last, grid, moves, thresholds))
+    moves = np.round(noise.standard_normal(steps) * (scale * (last - first))).astype(np.int64)
+    thresholds = noise.logistic(size=steps)  # a logistic number is below l with probability 1 / (1 + e^-l)
+    walked = walk(KERNELS[family.law], *law, *family.unit, least, first, last, grid, moves, thresholds)
+    return np.asarray(walked)

@@ -7,9 +7,10 @@ The logit l moves by at most R/T, so that each step is bounded-range. Proof: pri
 """
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,14 +18,13 @@ from discreet.accounting.chain_costs import ROUND_UP
 from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
-from discreet.mechanisms.base import check_grid, check_label, checked_interval, public_grid
+from discreet.mechanisms.base import Drawing, check_grid, check_label, checked_interval, public_grid
 from discreet.mechanisms.draws.declared_space import DeclaredSpace
 from discreet.mechanisms.draws.exact_grid import grid_ends
-from discreet.mechanisms.draws.tempered import parameters, plain_prior
 from discreet.mechanisms.private_metropolis.barker_walk import barker_walk
 from discreet.noise.sources import NoiseSource
-from discreet.queries.families.base import Dirichlet, Family, SumFamily
-from discreet.queries.statistics import Counts, Statistics
+from discreet.queries.families import OneConjugate
+from discreet.queries.statistics import Statistics
 from discreet.schema import Record
 from discreet.sources import Dataset
 
@@ -32,7 +32,7 @@ __all__ = ["PrivateMetropolis"]
 
 
 @dataclass(frozen=True)
-class PrivateMetropolis:
+class PrivateMetropolis(Drawing):
     """All states of a Metropolis chain with Barker's acceptance, for a model of one parameter.
 
     Parameters
@@ -108,19 +108,20 @@ class PrivateMetropolis:
         """One state after each step."""
         return {self._family(query).parameter: (self.steps,)}
 
-    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset) -> dict[str, np.ndarray[Any, Any]]:
+    def apply(
+        self,
+        noise: NoiseSource,
+        query: Statistics,
+        dataset: Dataset,
+        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - nothing takes long
+    ) -> dict[str, np.ndarray[Any, Any]]:
         """Read the exact statistic once and walk."""
         family = self._family(query)
-        full = tuple(replace(each, cell=None) if isinstance(each, Counts) else each for each in query.statistics)
-        (exact,) = dataset.source.statistics(replace(query, statistics=full)).values()
-        if isinstance(family, Dirichlet):  # rows that a bad cell excludes are in neither count
-            statistic, n = float(exact[1]), int(exact[0]) + int(exact[1])
-        else:
-            statistic, n = int(exact), query.largest_total
-        first, second = parameters(family, plain_prior(family), 1.0 / self.temperature(query), statistic, n)
+        exact, n = family.statistic(dataset.source.statistics(query.whole), query.largest_total)
+        first, second = family.update(family.exponents, 1.0 / self.temperature(query), exact, n)
         law, ends, grid = (float(first), float(second)), self._ends(query), self._grid(query)
         least = self._space.of(family)[0]
-        states = barker_walk(family, law, ends, grid, self.scale, self.steps, least, noise.generator())
+        states = barker_walk(family, law, ends, grid, self.scale, self.steps, least, noise.stream())
         return {family.parameter: states}
 
     @property
@@ -143,7 +144,7 @@ class PrivateMetropolis:
         noise = max(self.scale * float(width), float(largest) / 2**8)
         return public_grid("PrivateMetropolis", self.grid, noise, width)
 
-    def _family(self, query: Statistics) -> Family:
+    def _family(self, query: Statistics) -> OneConjugate:
         """The family of the query, if it has one real parameter and this relation."""
         schema, family = query.schema, query.family
         if schema.relation != "replace-one" or not isinstance(schema.unit, Record):
@@ -151,9 +152,9 @@ class PrivateMetropolis:
             raise QueryError(f"PrivateMetropolis must have records that are replaced (replace-one), got {got}")
         if query.by is not None:
             raise QueryError(f"PrivateMetropolis must have a model without groups, got by={query.by!r}")
-        if not isinstance(family, SumFamily | Dirichlet):
+        if family is None or not family.is_conjugate:
             kinds = "one probability, or a mean or rate of a public number of rows"
             raise QueryError(f"PrivateMetropolis must have a model of {kinds}, got another query")
-        if isinstance(family, Dirichlet) and family.coordinate is None:
+        if not family.law:
             raise QueryError("PrivateMetropolis must have a model of one parameter, got several probabilities")
-        return family
+        return cast(OneConjugate, family)

@@ -84,13 +84,13 @@ class Loss(ABC):
     name: ClassVar[str]
     code: ClassVar[int]  # of its branch in the kernels; never given to another loss: compiled kernels are kept on disk
     asks: ClassVar[str] = "loss"
+    labels: ClassVar[tuple[str, ...]] = ()
     parameter: ClassVar[str] = "coefficients"  # the name under which draws are released
     convexity: ClassVar[float] = 0.0  # the least curvature that every conceivable row adds
     normal: ClassVar[bool] = False  # whether the Gibbs posterior is a normal law
     plain_target: ClassVar[bool] = False  # whether a numeric target is taken as it is, not as its place in [-1, 1]
     by: ClassVar[None] = None
     family: ClassVar[None] = None
-    statistics: ClassVar[tuple[()]] = ()
     groups: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -188,11 +188,6 @@ class Loss(ABC):
         assert self.target is not None
         disappears = self.schema.column(self.target.column).missing == "exclude"
         return min(max(self.apart, self.steepest if disappears else 0.0), 2.0 * self.steepest)
-
-    @property
-    def excludes(self) -> bool:
-        """Whether some bad cell removes its row."""
-        return any(self.schema.column(name).missing == "exclude" for name in self.columns)
 
     @property
     def total(self) -> int | None:

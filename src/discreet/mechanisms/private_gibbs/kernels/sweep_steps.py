@@ -28,7 +28,7 @@ class Model(NamedTuple):
 
 @njit(cache=True)
 def sweep(
-    counts: Floats,
+    exact: Floats,
     temperatures: Floats,
     model: Model,
     tries: int,
@@ -44,7 +44,7 @@ def sweep(
     Returns the number of the next sweep, and what its missing profiles should be drawn from; when they are filled in,
     `ready` says that the first sweep has its profiles.
     """
-    (cells, levels), states = counts.shape, profiles.shape[1]
+    (cells, levels), states = exact.shape, profiles.shape[1]
     alpha, log_weight, logs = np.empty((states, levels)), np.empty((cells, states)), np.empty((states, levels))
     missing = np.zeros((states, model.lower.size), dtype=np.bool_)
     for s in range(first, temperatures.size):
@@ -53,7 +53,7 @@ def sweep(
             for c in range(cells):
                 k = z[c // z.shape[1], c % z.shape[1]]
                 for j in range(levels):
-                    alpha[k, j] += counts[c, j] / temperatures[s]
+                    alpha[k, j] += exact[c, j] / temperatures[s]
             missing = draw_profiles(alpha, model.ends, model.lower, tries, noise, profiles[s])
             if missing.any():
                 return s, alpha, missing
@@ -64,9 +64,9 @@ def sweep(
         log_weight[:] = 0.0
         for c in range(cells):
             for j in range(levels):
-                if counts[c, j] > 0.0:
+                if exact[c, j] > 0.0:
                     for k in range(states):
-                        log_weight[c, k] += counts[c, j] * logs[k, j]
+                        log_weight[c, k] += exact[c, j] * logs[k, j]
         collapsed_pass(z, log_weight, model.transition, noise)
         hidden[s] = z
     return temperatures.size, alpha, missing

@@ -16,29 +16,14 @@ plus, for each category and each pair of categories, the table of its rows, and 
 levels (proofs: mechanisms/noisy_statistics.md, Lemmas 1 to 3).
 """
 
-from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement
-from typing import Any, NamedTuple
 
-import numpy as np
-
-from discreet.inference.gaussian.released_sums import Term
-from discreet.noise import NoiseLaw
 from discreet.queries.centred_columns import PRODUCT_BITS, Axis
 from discreet.queries.statistics import Counts, RowMove, Statistic, Statistics, Sum, used_rows
 from discreet.schema import Schema
 
-__all__ = ["Entry", "moment_axes", "moment_entries", "moment_query", "moment_terms"]
-
-
-class Entry(NamedTuple):
-    """One sum over records: of a product of at most two numbers, among the records with the given (factor, level)s."""
-
-    name: str
-    value: float
-    numbers: tuple[int, ...]
-    levels: tuple[tuple[int, int], ...]
+__all__ = ["moment_axes", "moment_query"]
 
 
 def moment_query(schema: Schema, numbers: tuple[str, ...], categories: tuple[str, ...], by: str | None) -> Statistics:
@@ -53,7 +38,7 @@ def moment_query(schema: Schema, numbers: tuple[str, ...], categories: tuple[str
         statistics += [Sum.of(schema, f"{name}{suffix}", name, bits=PRODUCT_BITS, within=within) for name in numbers]
     for a, b in combinations_with_replacement(numbers, 2):
         statistics.append(Sum.of(schema, f"{a} * {b}", a, b, bits=PRODUCT_BITS))
-    tables = [s for s in statistics if isinstance(s, Counts) or s.categories]
+    tables = [s for s in statistics if not s.axes or s.categories]
     joint = sum((table.move for table in tables), _numbers_move(len(numbers), sums=not categories))
     return Statistics(schema, tuple(statistics), joint=joint).grouped(by)
 
@@ -61,27 +46,6 @@ def moment_query(schema: Schema, numbers: tuple[str, ...], categories: tuple[str
 def moment_axes(schema: Schema, numbers: tuple[str, ...]) -> tuple[Axis, ...]:
     """The axes on which the columns are summed and multiplied."""
     return tuple(Axis.of(schema, name, PRODUCT_BITS) for name in numbers)
-
-
-def moment_entries(
-    query: Statistics, value: Mapping[str, Any], numbers: tuple[str, ...], categories: tuple[str, ...] = ()
-) -> list[Entry]:
-    """Every number of one group, with what it is the sum of."""
-    entries = []
-    for statistic in query.statistics:
-        released = np.asarray(value[statistic.name])
-        names = statistic.columns if isinstance(statistic, Counts) else statistic.categories
-        factors = [categories.index(name) for name in names if name != query.by]
-        numeric = tuple(numbers.index(axis.column) for axis in statistic.axes)
-        for cell in np.ndindex(released.shape):
-            levels = tuple(zip(factors, cell, strict=True))
-            entries.append(Entry(statistic.name, float(released[cell]), numeric, levels))
-    return entries
-
-
-def moment_terms(entries: Sequence[Entry], laws: Mapping[str, NoiseLaw]) -> tuple[Term, ...]:
-    """The same with the law of each number's noise."""
-    return tuple(Term(entry.value, laws[entry.name], entry.numbers, entry.levels) for entry in entries)
 
 
 def _numbers_move(p: int, *, sums: bool) -> RowMove:
