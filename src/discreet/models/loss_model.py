@@ -149,14 +149,9 @@ class MarginModel(LossModel):
     def _drawn_targets(self, query: Loss, margins: Array, rng: np.random.Generator) -> NDArray[Any]:
         """Coded targets given the margins of their rows."""
 
-    def _with_errors(
-        self, query: Loss, margins: Array, deviation: float, rng: np.random.Generator
-    ) -> NDArray[np.int64]:
+    def _with_errors(self, query: Loss, margins: Array, deviation: float, rng: np.random.Generator) -> NDArray[Any]:
         """Margins as places in [-1, 1] of a numeric target, with normal errors."""
-        assert query.target is not None
-        assert query.target.axis is not None
-        axis = query.target.axis
-        position = np.clip(margins + deviation * rng.normal(size=margins.size), -1.0, 1.0)
+        axis, position = query.axis, np.clip(margins + deviation * rng.normal(size=margins.size), -1.0, 1.0)
         return axis.of_values(axis.centre + axis.unit * axis.reach * position)
 
     def _drawn_coefficients(self, size: int, precision: float, rng: np.random.Generator) -> Array:

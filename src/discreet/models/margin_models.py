@@ -98,6 +98,4 @@ class PoissonRegression(MarginModel):
         return asked
 
     def _drawn_targets(self, query: Loss, margins: Array, rng: np.random.Generator) -> NDArray[Any]:
-        assert query.target is not None
-        assert query.target.axis is not None
-        return np.minimum(rng.poisson(np.exp(np.minimum(margins, LARGEST_MARGIN))), int(query.target.axis.upper))
+        return np.minimum(rng.poisson(np.exp(np.minimum(margins, LARGEST_MARGIN))), int(query.axis.upper))

@@ -1,6 +1,6 @@
 """Convex losses: one file each, one line in the registry."""
 
-from discreet.queries.losses.base import CHUNK, Loss, Query, Target
+from discreet.queries.losses.base import Loss, Query, Target
 from discreet.queries.losses.hinge import Hinge
 from discreet.queries.losses.huber import Huber
 from discreet.queries.losses.logistic import Logistic
@@ -9,7 +9,6 @@ from discreet.queries.losses.quadratic import Quadratic
 from discreet.queries.losses.tabulated import Tabulated
 
 __all__ = [
-    "CHUNK",
     "LOSSES",
     "Hinge",
     "Huber",
@@ -22,11 +21,4 @@ __all__ = [
     "Target",
 ]
 
-LOSSES: dict[str, type[Loss]] = {
-    "hinge": Hinge,
-    "huber": Huber,
-    "logistic": Logistic,
-    "poisson": Poisson,
-    "quadratic": Quadratic,
-    "table": Tabulated,
-}
+LOSSES: dict[str, type[Loss]] = {loss.name: loss for loss in (Hinge, Huber, Logistic, Poisson, Quadratic, Tabulated)}

@@ -114,6 +114,13 @@ class Loss(ABC):
         """How far apart the slopes of two targets can be at one margin."""
 
     @property
+    def axis(self) -> Axis:
+        """Of a numeric target."""
+        axis = None if self.target is None else self.target.axis
+        assert axis is not None
+        return axis
+
+    @property
     def branch(self) -> Branch:
         """What compiled kernels know of the loss."""
         return Branch(self.code)
@@ -126,10 +133,9 @@ class Loss(ABC):
     def predicted(self, margins: Array) -> NDArray[Any]:
         """The target's value, or its more probable level, of new records with these margins, (draws, records)."""
         assert self.target is not None
-        axis = self.target.axis
-        if axis is None:
+        if self.target.axis is None:
             return self._levels(margins.mean(axis=0) > 0.0)
-        return np.asarray(axis.centre + axis.unit * axis.reach * margins.mean(axis=0))
+        return np.asarray(self.axis.centre + self.axis.unit * self.axis.reach * margins.mean(axis=0))
 
     def check_smooth(self) -> None:
         """Refuse a loss that Langevin steps cannot draw with: they need a curvature that is finite."""

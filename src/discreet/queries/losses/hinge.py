@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from discreet.queries.losses.base import Branch, Loss
 
@@ -15,23 +14,15 @@ class Hinge(Loss):
 
     width: float
 
-    name: ClassVar[str] = "hinge"
-    code: ClassVar[int] = 1
-
-    @property
-    def steepest(self) -> float:
-        """The slope outside the band, whatever its width."""
-        return 1.0
+    name = "hinge"
+    code = 1
+    steepest = 1.0  # outside the band, whatever its width
+    apart = 2.0
 
     @property
     def curvature(self) -> float:
         """The slope changes by 1 over the width."""
         return 1.0 / self.width if self.width > 0 else math.inf
-
-    @property
-    def apart(self) -> float:
-        """Slopes -1 and 1."""
-        return 2.0
 
     @property
     def branch(self) -> Branch:

@@ -1,7 +1,6 @@
 """Huber's loss (t - y)²/2, linear where t is further than a threshold from the target y in [-1, 1]."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from discreet.queries.losses.base import Branch, Loss
 
@@ -14,23 +13,15 @@ class Huber(Loss):
 
     threshold: float
 
-    name: ClassVar[str] = "huber"
-    code: ClassVar[int] = 2
+    name = "huber"
+    code = 2
+    curvature = 1.0
+    apart = 2.0  # as targets are
 
     @property
     def steepest(self) -> float:
         """Where it is linear."""
         return self.threshold
-
-    @property
-    def curvature(self) -> float:
-        """Where it is a parabola."""
-        return 1.0
-
-    @property
-    def apart(self) -> float:
-        """Targets are at most 2 apart, and slopes no further."""
-        return 2.0
 
     @property
     def branch(self) -> Branch:

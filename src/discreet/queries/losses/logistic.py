@@ -1,7 +1,7 @@
 """The logistic loss log(1 + e^t) - y t, y in {0, 1}: minus the log-likelihood of a level whose log-odds are t."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,23 +16,11 @@ __all__ = ["Logistic"]
 class Logistic(Loss):
     """Slopes 1/(1 + e^-t) - y."""
 
-    name: ClassVar[str] = "logistic"
-    code: ClassVar[int] = 0
-
-    @property
-    def steepest(self) -> float:
-        """A probability less 0 or 1."""
-        return 1.0
-
-    @property
-    def curvature(self) -> float:
-        """The variance of a coin."""
-        return 0.25
-
-    @property
-    def apart(self) -> float:
-        """The slopes of the two labels differ by 1 everywhere."""
-        return 1.0
+    name = "logistic"
+    code = 0
+    steepest = 1.0
+    curvature = 0.25  # the variance of a coin
+    apart = 1.0
 
     @property
     def row_gradient(self) -> float:

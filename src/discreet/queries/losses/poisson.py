@@ -2,12 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.queries.centred_columns import Axis
 from discreet.queries.features import ROUNDED_UP
 from discreet.queries.losses.base import Array, Loss, Margins
 
@@ -18,14 +17,14 @@ __all__ = ["Poisson"]
 class Poisson(Loss):
     """Slopes e^t - y, at margins that rows and coefficients of the ball can have."""
 
-    name: ClassVar[str] = "poisson"
-    code: ClassVar[int] = 3
-    plain_target: ClassVar[bool] = True
+    name = "poisson"
+    code = 3
+    plain_target = True
 
     @property
     def steepest(self) -> float:
         """The largest mean, or the largest count."""
-        return max(math.exp(self._farthest), self._counts.ends[1]) * ROUNDED_UP
+        return max(math.exp(self._farthest), self.axis.ends[1]) * ROUNDED_UP
 
     @property
     def curvature(self) -> float:
@@ -35,7 +34,7 @@ class Poisson(Loss):
     @property
     def apart(self) -> float:
         """The difference of two counts."""
-        low, high = self._counts.ends
+        low, high = self.axis.ends
         return (high - low) * ROUNDED_UP
 
     @property
@@ -55,9 +54,3 @@ class Poisson(Loss):
     @property
     def _farthest(self) -> float:
         return self.ball * self.features.reach
-
-    @property
-    def _counts(self) -> Axis:
-        assert self.target is not None
-        assert self.target.axis is not None
-        return self.target.axis

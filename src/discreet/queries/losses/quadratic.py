@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from discreet.errors import QueryError
 from discreet.queries.losses.base import Loss
@@ -14,35 +13,17 @@ __all__ = ["Quadratic"]
 class Quadratic(Loss):
     """Gradients w - z: unbounded, but those of two rows differ by the diameter of all rows at most, for every w."""
 
-    name: ClassVar[str] = "quadratic"
-    parameter: ClassVar[str] = "mean"
-    convexity: ClassVar[float] = 1.0
-    normal: ClassVar[bool] = True
+    name = "quadratic"
+    parameter = "mean"
+    normal = True
+    steepest = math.inf
+    curvature = smoothness = convexity = 1.0  # of every row, in every direction
+    apart = 0.0  # there are no targets
 
     def __post_init__(self) -> None:
         if self.total is None:
             raise QueryError("QuadraticMean must have a public number of rows: records, and no column that excludes")
         super().__post_init__()
-
-    @property
-    def steepest(self) -> float:
-        """There is no bound."""
-        return math.inf
-
-    @property
-    def curvature(self) -> float:
-        """Of every row, in every direction."""
-        return 1.0
-
-    @property
-    def apart(self) -> float:
-        """There are no targets."""
-        return 0.0
-
-    @property
-    def smoothness(self) -> float:
-        """As curved as it is convex: rows do not stretch it."""
-        return self.curvature
 
     @property
     def row_gradient(self) -> float:

@@ -1,7 +1,6 @@
 """A loss whose slopes are a table: rows of equally spaced targets in [-1, 1], columns of equally spaced margins."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -18,8 +17,8 @@ class Tabulated(Loss):
     table: tuple[tuple[float, ...], ...]
     reach: float
 
-    name: ClassVar[str] = "table"
-    code: ClassVar[int] = 4
+    name = "table"
+    code = 4
 
     @property
     def steepest(self) -> float:
