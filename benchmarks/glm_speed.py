@@ -23,9 +23,9 @@ import discreet as dc
 from benchmarks.peers import diffprivlib_fits
 from benchmarks.statistics import verdict
 from benchmarks.tables import DATA, Task, adult
-from discreet.mechanisms.gibbs_posterior.kernels.margins import BLOCKS, LOGISTIC, gradients
+from discreet.mechanisms.gibbs_posterior.kernels.margins import BLOCKS, LOGISTIC, Rows, gradients
 from discreet.mechanisms.gibbs_posterior.langevin_chains import threads
-from discreet.queries.losses.base import CHUNK
+from discreet.queries.losses.base import CHUNK, Branch
 
 STEPS, RUNS, TURNS = 1000, 5, 4
 LARGEST_RATIO, LEAST_SPEEDUP, LEAST_SHARE = 0.5, 7.0, 0.5
@@ -110,13 +110,13 @@ def bandwidth() -> None:
     rng, chunks = np.random.default_rng(2), -(-ROWS // CHUNK)
     numbers = rng.random((chunks, FEATURES, CHUNK))
     targets, weights = (rng.random((chunks, CHUNK)) < 0.5).astype(float), np.ones((chunks, CHUNK))
-    w, table = rng.normal(size=(1, FEATURES + 1)), np.zeros((2, 2))
+    w = rng.normal(size=(1, FEATURES + 1))
     codes, shrink = np.zeros((chunks, 0, CHUNK), dtype=np.uint16), np.zeros((0, CHUNK))
-    parts = np.zeros((BLOCKS, 1, FEATURES + 1))
+    rows, parts = Rows(numbers, codes, targets, weights, shrink), np.zeros((BLOCKS, 1, FEATURES + 1))
     total(numbers[:10])
 
     def step() -> Array:
-        return gradients(LOGISTIC, 0.0, table, w, 1, numbers, codes, targets, weights, shrink, parts)
+        return gradients(Branch(LOGISTIC), w, 1, rows, parts)
 
     step()
     times = np.array([(seconds(step), seconds(lambda: total(numbers))) for _ in range(RUNS)])
@@ -130,9 +130,9 @@ def bandwidth() -> None:
 
 
 def kernel_on(design: Any, w: Array) -> Callable[[], Array]:
-    parts, table = np.zeros((BLOCKS, 1, w.size)), np.zeros((2, 2))
-    held = (design.numbers, design.codes, design.targets, design.weights, design.shrink)
-    return lambda: np.asarray(gradients(LOGISTIC, 0.0, table, w[None], 1, *held, parts)[0])
+    parts = np.zeros((BLOCKS, 1, w.size))
+    held = Rows(design.numbers, design.codes, design.targets, design.weights, design.shrink)
+    return lambda: np.asarray(gradients(Branch(LOGISTIC), w[None], 1, held, parts)[0])
 
 
 @njit(parallel=True, fastmath=True)

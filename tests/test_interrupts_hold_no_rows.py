@@ -163,7 +163,7 @@ def interrupted_releases(
 def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains that stay where they start: a compiled kernel makes no calls."""
     chains = "discreet.mechanisms.gibbs_posterior.gibbs_posterior.langevin_chains"
-    monkeypatch.setattr(chains, lambda run, design, count, size, *_: np.zeros((count, size)))
+    monkeypatch.setattr(chains, lambda query, law, batches, rows, count, *_: np.zeros((count, query.features.size)))
 
 
 @pytest.mark.usefixtures("no_kernel")

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.auditing import loss_attack
-from discreet.queries.losses.base import Loss
+from discreet.queries.losses import Loss, Tabulated
 from discreet.schema import Schema
 
 DELTA, EPSILON = 0.02, 2.0
@@ -41,9 +41,9 @@ def slope(name: str, query: Loss, t: Any, y: Any) -> Any:
         return 1.0 / (1.0 + np.exp(-t)) - y
     if name == "hinge":
         sign = 2.0 * y - 1.0
-        return -sign * np.clip((1.0 - sign * t) / query.setting + 0.5, 0.0, 1.0)
+        return -sign * np.clip((1.0 - sign * t) / query.width + 0.5, 0.0, 1.0)
     if "huber" in name:
-        return np.clip(t - y, -query.setting, query.setting)
+        return np.clip(t - y, -query.threshold, query.threshold)
     return np.exp(t) - y if name == "poisson" else 0.001 * t - y
 
 
@@ -122,7 +122,7 @@ def test_a_schema_of_labels_is_read_back() -> None:
 
 
 @dataclass(frozen=True)
-class HalvedSpread(Loss):
+class HalvedSpread(Tabulated):
     """A loss whose slopes are said to be half as far apart."""
 
     @property
@@ -164,7 +164,7 @@ def test_a_replaced_record_is_not_protected(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("formula", ["tanh(t)", "tanh(t) - 1e-15 * y", "1e6 * tanh(t) - 1e-9 * y"])
 def test_targets_that_hardly_matter_cost_their_rounding(formula: str) -> None:
     """Slopes are rounded at their own size, which is all that two targets differ by here."""
-    from discreet.mechanisms.gibbs_posterior.kernels.margins import TABLE, slopes
+    from discreet.mechanisms.gibbs_posterior.kernels.margins import slopes
 
     bound = 1e6 if "1e6" in formula else 1.0
     query = dc.ConvexLoss("t", ("a",), slope=formula, bound=bound).query(labelled("t"))
@@ -172,6 +172,6 @@ def test_targets_that_hardly_matter_cost_their_rounding(formula: str) -> None:
     seen = [margins.copy() for _ in range(2)]
     for found, target in zip(seen, (-1.0, 1.0), strict=True):
         ones = np.ones(margins.size)
-        slopes(TABLE, query.setting, np.array(query.table), found, target * ones, ones)
+        slopes(*query.branch, found, target * ones, ones)
     assert np.max(np.abs(seen[1] - seen[0])) <= query.spread
     assert dc.GibbsPosterior(1.0, 1e-6, steps=100).law(query).beta == 1.0

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,10 @@ import discreet as dc
 from discreet.accounting.conversions import gaussian_mu
 from discreet.accounting.gibbs import langevin_mu
 from discreet.accounting.langevin_privacy import cyclic_langevin_mu, projected_langevin_mu
+from discreet.mechanisms.base import Reading
+from discreet.mechanisms.draws.public_grid import rounded
+from discreet.mechanisms.gibbs_posterior import gibbs_posterior
+from discreet.mechanisms.gibbs_posterior.langevin_chains import langevin_chains
 from discreet.noise.sources import SeededNoise
 from discreet.queries.losses.base import CHUNK
 from discreet.sources import CodedRows, Dataset
@@ -65,14 +70,14 @@ def quadrature(model: Any, mechanism: dc.GibbsPosterior, dataset: Dataset) -> tu
     law, rows = mechanism.law(query), dataset.source.columns
     z = np.stack([np.ones(len(rows["x"])), rows["x"] / 1024.0], axis=1)[:, 0 if model.intercept else 1 :]
     y = {"y": rows["y"] * 1.0, "t": rows["t"] / 2048.0, "k": rows["k"] * 1.0}[model.target]
-    if query.kind in ("hinge",):
+    if query.name == "hinge":
         y = 2 * y - 1
     reach = min(query.ball, 6.0 / math.sqrt(law.precision) + 4.0)
     line = np.linspace(-reach, reach, 1201 if z.shape[1] == 1 else 301)
     points = np.stack(np.meshgrid(*[line] * z.shape[1], indexing="ij"), axis=-1).reshape(-1, z.shape[1])
     potential = 0.5 * law.precision * (points**2).sum(axis=1)
     for row, target in zip(z, y, strict=True):
-        potential += law.beta * phi(query.kind, model, points @ row, target)
+        potential += law.beta * phi(query.name, model, points @ row, target)
     potential[(points**2).sum(axis=1) > query.ball**2 * (1 + 1e-12)] = math.inf
     p = np.exp(potential.min() - potential)
     return [line] * z.shape[1], (p / p.sum()).reshape([line.size] * z.shape[1])
@@ -596,3 +601,50 @@ def test_draws_lie_on_the_public_grid_and_system_noise_is_never_the_same() -> No
     drawn = [mechanism.apply(SystemNoise(), query, table_of())["coefficients"] for _ in range(2)]
     assert not np.array_equal(*drawn)
     np.testing.assert_array_equal(drawn[0] * 2**8, np.round(drawn[0] * 2**8))
+
+
+# The socket
+
+
+def test_what_the_budget_alone_determines() -> None:
+    logistic, mean = LOGISTIC.query(SCHEMA), dc.QuadraticMean(("x",)).query(SCHEMA)
+    chains = dc.GibbsPosterior(1.0, 1e-6), dc.GibbsPosterior(1.0, 1e-6, steps="short")
+    assert dc.GibbsPosterior.within(dc.Budget(1.0, 1e-6), logistic) == chains
+    assert dc.GibbsPosterior.within(dc.Budget(1.0, 1e-6), mean) == (dc.GibbsPosterior(1.0, 1e-6, sampler="exact"),)
+    assert dc.GibbsPosterior.within(dc.Budget(1.0), logistic) == (dc.GibbsPosterior(1.0, sampler="exact"),)
+
+
+@pytest.mark.parametrize("steps", ["stationary", 5])
+def test_a_release_is_read_by_the_model(steps: Any) -> None:
+    mechanism, query = dc.GibbsPosterior(1.0, 1e-5, draws=2, steps=steps), LOGISTIC.query(SCHEMA)
+    value, law = mechanism.apply(SeededNoise(2), query, table_of()), mechanism.law(query)
+    found = mechanism.read(LOGISTIC, query, value, Reading())
+    assert (found.values, found.query, found.note) == (value, query, mechanism.note(query))
+    assert (found.beta, found.precision, found.stationary) == (law.beta, law.precision, steps == "stationary")
+    for other in (Reading(kind="plug-in"), Reading(prior=(1, 1)), Reading(pooling="partial")):
+        with pytest.raises(dc.QueryError, match="must keep their own prior and kind"):
+            mechanism.read(LOGISTIC, query, value, other)
+
+
+def test_repeated_releases_are_those_of_many_chains_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two pieces of three and one chain: the same stream of noise as releases of so many draws."""
+    monkeypatch.setattr(gibbs_posterior, "CHAINS", 3)
+    mechanism, query, dataset = dc.GibbsPosterior(1.0, 1e-5, draws=2, steps=5), LOGISTIC.query(SCHEMA), table_of()
+    found = mechanism.repeated(SeededNoise(3), query, dataset, 2)
+    assert [value["coefficients"].shape for value in found] == [(2, query.features.size)] * 2
+    noise, law = SeededNoise(3), mechanism.law(query)
+    with dataset.source.design(query) as design:
+        drawn = [langevin_chains(query, law, 1, design, count, noise.stream()) for count in (3, 1)]
+    due = rounded(np.concatenate(drawn), mechanism._grid(query))
+    np.testing.assert_array_equal(np.concatenate([value["coefficients"] for value in found]), due)
+    move = np.arange(1.0, 1.0 + query.features.size)
+    scores = mechanism.score(SimpleNamespace(query=query, move=move))(found)
+    np.testing.assert_allclose(scores, (due @ move).reshape(2, 2).sum(axis=1), rtol=1e-12)
+
+
+def test_a_law_is_said_in_words() -> None:
+    query = LOGISTIC.query(SCHEMA)
+    chain, exact = (dc.GibbsPosterior(1.0, 1e-5, **how).law(query) for how in ({"steps": 7}, {"sampler": "exact"}))
+    at = f"inverse temperature {chain.beta:.4g}, prior precision {chain.precision:.4g}"
+    assert str(chain) == f"{at}, 7 Langevin steps of size {chain.step:.4g}"
+    assert str(exact) == f"inverse temperature {exact.beta:.4g}, prior precision {exact.precision:.4g}"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw
 from discreet.mechanisms.gibbs_posterior.kernels.langevin_steps import steps_of_langevin
 from discreet.mechanisms.gibbs_posterior.kernels.margin_values import total_losses
 from discreet.mechanisms.gibbs_posterior.kernels.margins import (
@@ -16,24 +17,33 @@ from discreet.mechanisms.gibbs_posterior.kernels.margins import (
     HUBER,
     LOGISTIC,
     POISSON,
-    TABLE,
+    Rows,
     gradients,
     slopes,
 )
-from discreet.mechanisms.gibbs_posterior.langevin_chains import KINDS, LangevinRun, langevin_chains, projected
+from discreet.mechanisms.gibbs_posterior.langevin_chains import langevin_chains, projected
 from discreet.mechanisms.gibbs_posterior.packed_codes import packing_of, unpacked
+from discreet.queries.losses import LOSSES as REGISTERED
+from discreet.queries.losses.base import Branch
 
 REACH = 3.0
 TABLED = np.stack([np.tanh(np.linspace(-REACH, REACH, 61) - y) for y in np.linspace(-1, 1, 9)])
-NO_TABLE = np.zeros((2, 2))
+TABLE = REGISTERED["table"].code
 LOSSES = {
-    "logistic": (LOGISTIC, 0.0, NO_TABLE),
-    "smoothed hinge": (HINGE, 0.5, NO_TABLE),
-    "hinge": (HINGE, 0.0, NO_TABLE),
-    "huber": (HUBER, 0.25, NO_TABLE),
-    "poisson": (POISSON, 0.0, NO_TABLE),
-    "table": (TABLE, REACH, TABLED),
+    "logistic": Branch(LOGISTIC),
+    "smoothed hinge": Branch(HINGE, 0.5),
+    "hinge": Branch(HINGE),
+    "huber": Branch(HUBER, 0.25),
+    "poisson": Branch(POISSON),
+    "table": Branch(TABLE, REACH, TABLED),
 }
+
+
+def test_every_loss_of_a_margin_has_a_branch_of_its_own() -> None:
+    codes = {name: loss.code for name, loss in REGISTERED.items() if not loss.normal}
+    assert codes == {"logistic": LOGISTIC, "hinge": HINGE, "huber": HUBER, "poisson": POISSON, "table": TABLE}
+    assert len(set(codes.values())) == len(codes)
+    assert all(loss.name == name for name, loss in REGISTERED.items())
 
 
 def areas_of(setting: float, table: np.ndarray) -> np.ndarray:
@@ -116,8 +126,8 @@ SHAPES = [
 ]
 
 
-def parts_of(rows: SimpleNamespace) -> tuple[np.ndarray, ...]:
-    return rows.numbers, rows.codes, rows.targets, rows.weights, rows.shrink
+def parts_of(rows: SimpleNamespace) -> Rows:
+    return Rows(rows.numbers, rows.codes, rows.targets, rows.weights, rows.shrink)
 
 
 def one_by_one(rows: SimpleNamespace) -> np.ndarray:
@@ -149,9 +159,9 @@ def test_slopes_are_derivatives_of_the_losses(name: str) -> None:
             continue
         if kind == HUBER and abs(abs(t - y) - setting) < 1e-3:
             continue
-        row = (np.ones((1, 1, 1)), empty, np.full((1, 1), y), np.ones((1, 1)), np.zeros((0, 1)))
+        row = Rows(np.ones((1, 1, 1)), empty, np.full((1, 1), y), np.ones((1, 1)), np.zeros((0, 1)))
         w = np.array([[t - h], [t + h]])
-        low, high = total_losses(kind, setting, table, areas_of(setting, table), w, 0, *row)
+        low, high = total_losses(LOSSES[name], areas_of(setting, table), w, 0, row)
         assert slope == pytest.approx(
             (high - low) / (2 * h), abs=2e-7 * max(1.0, math.exp(t) if kind == POISSON else 1)
         )
@@ -167,7 +177,7 @@ def test_logistic_slope_has_no_wrong_digit_far_out() -> None:
     """The polynomial exponential against SciPy, up to margins where it is cut."""
     margins = np.concatenate([np.linspace(-800, 800, 4001), np.linspace(-40.5, 40.5, 4001), [0.0, -0.0, 1e308, -1e308]])
     found = margins.copy()
-    slopes(LOGISTIC, 0.0, NO_TABLE, found, np.zeros(margins.size), np.ones(margins.size))
+    slopes(*LOSSES["logistic"], found, np.zeros(margins.size), np.ones(margins.size))
     np.testing.assert_allclose(found, expit(margins), rtol=3e-15, atol=5e-18)
     assert found.min() >= 0.0
     assert found.max() <= 1.0
@@ -176,17 +186,17 @@ def test_logistic_slope_has_no_wrong_digit_far_out() -> None:
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", LOSSES)
 def test_gradients_are_those_of_dense_rows(name: str, shape: dict[str, int]) -> None:
-    kind, setting, table = LOSSES[name]
+    kind, setting, _ = LOSSES[name]
     rng = np.random.default_rng(3)
     rows = design_of(kind, rng, **shape)
     w = rng.normal(size=(3, rows.size))
     y, weight = rows.targets.ravel(), rows.weights.ravel()
     expected = np.array([(weight * slope_of(kind, setting, rows.z @ one, y)) @ rows.z for one in w])
-    several = gradients(kind, setting, table, w, rows.intercept, *parts_of(rows), np.empty((BLOCKS, 3, rows.size)))
+    several = gradients(LOSSES[name], w, rows.intercept, parts_of(rows), np.empty((BLOCKS, 3, rows.size)))
     np.testing.assert_allclose(several, expected, rtol=1e-11, atol=1e-11)
     for one, found in zip(w, several, strict=True):
         space = np.empty((BLOCKS, 1, rows.size))
-        (alone,) = gradients(kind, setting, table, one[None], rows.intercept, *parts_of(rows), space)
+        (alone,) = gradients(LOSSES[name], one[None], rows.intercept, parts_of(rows), space)
         np.testing.assert_allclose(alone, found, rtol=1e-12, atol=1e-12)
 
 
@@ -197,10 +207,10 @@ def test_gradients_are_derivatives_of_total_losses(name: str) -> None:
     rng = np.random.default_rng(4)
     rows = design_of(kind, rng)
     w = 0.5 * rng.normal(size=rows.size)
-    (found,) = gradients(kind, setting, table, w[None], 1, *parts_of(rows), np.empty((BLOCKS, 1, rows.size)))
+    (found,) = gradients(LOSSES[name], w[None], 1, parts_of(rows), np.empty((BLOCKS, 1, rows.size)))
     h = 1e-5
     moved = np.concatenate([w + h * np.eye(rows.size), w - h * np.eye(rows.size)])
-    values = total_losses(kind, setting, table, areas_of(setting, table), moved, 1, *parts_of(rows))
+    values = total_losses(LOSSES[name], areas_of(setting, table), moved, 1, parts_of(rows))
     differences = (values[: rows.size] - values[rows.size :]) / (2 * h)
     # a corner of the curvature within h of a row shifts the difference by about h
     np.testing.assert_allclose(found, differences, rtol=1e-5, atol=1e-4)
@@ -216,7 +226,7 @@ def test_sums_do_not_depend_on_the_number_of_threads() -> None:
         for count in {1, before}:
             numba.set_num_threads(count)
             space = np.empty((BLOCKS, 4, rows.size))
-            found.append(gradients(LOGISTIC, 0.0, NO_TABLE, w, 1, *parts_of(rows), space))
+            found.append(gradients(LOSSES["logistic"], w, 1, parts_of(rows), space))
     finally:
         numba.set_num_threads(before)
     for other in found[1:]:
@@ -233,7 +243,7 @@ def test_langevin_steps_are_those_written_in_numpy(chunks: int, batches: int, ba
     beta, precision, step, count = 0.3, 1.7, 0.01, 2 * batches + 1
     found = start.copy()
     numbers = (beta, precision, step, count, ball, batches, 0, np.random.default_rng(9))
-    steps_of_langevin(LOGISTIC, 0.0, NO_TABLE, found, 1, *parts_of(rows), one_by_one(rows), *numbers)
+    steps_of_langevin(LOSSES["logistic"], found, 1, parts_of(rows), one_by_one(rows), *numbers)
     noise, w, seen = np.random.default_rng(9), start.copy(), np.zeros(chunks)
     for k in range(count):
         here = batch_of(chunks, batches) == k % batches
@@ -261,11 +271,13 @@ def test_pieces_of_a_run_and_its_threads_do_not_show() -> None:
     rng = np.random.default_rng(7)
     rows = design_of(LOGISTIC, rng, chunks=6)
     seen: list[int] = []
-    run = LangevinRun("logistic", 0.0, NO_TABLE, True, 0.3, 1.0, 0.01, 120, math.inf, 3, rows.starts)
-    with_progress = langevin_chains(run, rows, 2, rows.size, np.random.default_rng(1), seen.append)
+    features = SimpleNamespace(intercept=True, offsets=rows.starts, size=rows.size)
+    query = SimpleNamespace(features=features, branch=LOSSES["logistic"], ball=math.inf)
+    law = GibbsLaw(0.3, 1.0, 1.0, 1.0, 1.0, step=0.01, steps=120)
+    with_progress = langevin_chains(query, law, 3, rows, 2, np.random.default_rng(1), seen.append)
     whole = np.zeros((2, rows.size))
     numbers = (0.3, 1.0, 0.01, 120, math.inf, 3, 0, np.random.default_rng(1))
-    steps_of_langevin(KINDS["logistic"], 0.0, NO_TABLE, whole, 1, *parts_of(rows), one_by_one(rows), *numbers)
+    steps_of_langevin(LOSSES["logistic"], whole, 1, parts_of(rows), one_by_one(rows), *numbers)
     np.testing.assert_allclose(with_progress, whole, rtol=1e-12, atol=1e-14)  # packed codes add in another order
     assert len(seen) > 1
     assert sum(seen) == 120

@@ -52,7 +52,7 @@ def target_of(query: Loss, cells: dict[str, int | None]) -> float:
     axis = query.target.axis
     bottom, top = axis.ends
     value = bottom + (top - bottom) * (cells[column] - axis.low) / axis.reach
-    return value if query.kind == "poisson" else 2 * (value - bottom) / (top - bottom) - 1
+    return value if query.name == "poisson" else 2 * (value - bottom) / (top - bottom) - 1
 
 
 def oracle(query: Loss, rows: list[dict[str, str | None]], dataset: str = "t") -> list[tuple[float, ...] | None]:

@@ -18,9 +18,10 @@ from discreet.auditing import threshold_audit
 from discreet.auditing.loss_attack import furthest_pair
 from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw, langevin_law
 from discreet.mechanisms.gibbs_posterior.kernels.langevin_steps import steps_of_langevin
-from discreet.mechanisms.gibbs_posterior.langevin_chains import KINDS, LangevinRun, langevin_chains
+from discreet.mechanisms.gibbs_posterior.kernels.margins import Rows
+from discreet.mechanisms.gibbs_posterior.langevin_chains import langevin_chains
 from discreet.noise.sources import SeededNoise
-from discreet.queries.losses.base import Loss
+from discreet.queries.losses import Loss, Tabulated
 from discreet.sources import CodedRows, Dataset
 from discreet.sources.design import Design
 
@@ -55,26 +56,9 @@ def trimmed(query: Loss, dataset: Any) -> Design:
     return Design(**cut)
 
 
-def run_of(query: Loss, law: GibbsLaw) -> LangevinRun:
-    table = np.array(query.table) if query.table else np.zeros((2, 2))
-    return LangevinRun(
-        query.kind,
-        query.setting,
-        table,
-        query.features.intercept,
-        law.beta,
-        law.precision,
-        law.step,
-        law.steps,
-        query.ball,
-        1,
-        query.features.offsets,
-    )
-
-
-def chains(run: LangevinRun, design: Design, size: int, count: int, rng: np.random.Generator) -> np.ndarray:
+def chains(query: Loss, law: GibbsLaw, design: Design, count: int, rng: np.random.Generator) -> np.ndarray:
     pieces = [min(PIECE, count - done) for done in range(0, count, PIECE)]
-    return np.concatenate([langevin_chains(run, design, piece, size, rng) for piece in pieces])
+    return np.concatenate([langevin_chains(query, law, 1, design, piece, rng) for piece in pieces])
 
 
 def audited(name: str, d: int, steps: Any, count: int, seed: int = 1) -> tuple[float, float]:
@@ -83,7 +67,7 @@ def audited(name: str, d: int, steps: Any, count: int, seed: int = 1) -> tuple[f
     mechanism = dc.GibbsPosterior(EPSILON, DELTA, steps=steps)
     pair, law, rng = furthest_pair(mechanism, query), mechanism.law(query), np.random.default_rng(seed)
     tables = [trimmed(query, table) for table in (pair.dataset, pair.neighbour)]
-    drawn = [chains(run_of(query, law), table, query.features.size, count, rng) @ pair.move for table in tables]
+    drawn = [chains(query, law, table, count, rng) @ pair.move for table in tables]
     claim = mechanism.guarantee(query).epsilon(DELTA)
     found = threshold_audit(*drawn, delta=DELTA)
     print(f"{name}, d = {d}, {law.steps} steps, β = {law.beta:.4g}: claim {claim:.4f}, {found}")
@@ -130,10 +114,10 @@ def projected(query: Loss, mechanism: dc.GibbsPosterior, **bug: Any) -> Twin:
     """The shipped program, or one of its public numbers changed after the accounting."""
     pair, law = furthest_pair(mechanism, query), mechanism.law(query)
     tables = [trimmed(query, table) for table in (pair.dataset, pair.neighbour)]
-    run = replace(run_of(query, law), **bug)
+    run = replace(law, **bug)
 
     def scores(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        first, second = (chains(run, table, query.features.size, count, rng) @ pair.move for table in tables)
+        first, second = (chains(query, run, table, count, rng) @ pair.move for table in tables)
         return first, second
 
     return Twin(gaussian_epsilon(law.mu, DELTA), scores)
@@ -183,16 +167,17 @@ def start_at_the_mode() -> Twin:
     """One step from the minimiser of each table's own potential; the other rows are zero and leave it alone."""
     query = dc.HuberRegression("t", ("x0",), intercept=False, precision=0.5).query(SCHEMA)
     law = dc.GibbsPosterior(EPSILON, DELTA, steps=1).law(query)
-    run = run_of(query, law)
 
     def last(target: int, count: int, rng: np.random.Generator) -> np.ndarray:
         table = CodedRows({"x0": [0] * (N - 1) + [256], "t": [0] * (N - 1) + [target]})
         design = trimmed(query, Dataset("audit", SCHEMA, table))
-        w = np.full((count, 1), law.beta * query.setting * np.sign(target) / law.precision)  # where the loss is linear
-        assert abs(w[0, 0]) < 1 - query.setting
-        rows = (design.numbers, design.codes, design.targets, design.weights, design.shrink)
-        numbers = (np.array([[0]]), run.beta, run.precision, run.step, 1, math.inf, 1, 0, rng)
-        steps_of_langevin(KINDS["huber"], run.setting, run.table, w, 0, *rows, *numbers)
+        w = np.full(
+            (count, 1), law.beta * query.threshold * np.sign(target) / law.precision
+        )  # where the loss is linear
+        assert abs(w[0, 0]) < 1 - query.threshold
+        rows = Rows(design.numbers, design.codes, design.targets, design.weights, design.shrink)
+        numbers = (np.array([[0]]), law.beta, law.precision, law.step, 1, math.inf, 1, 0, rng)
+        steps_of_langevin(query.branch, w, 0, rows, *numbers)
         return w[:, 0]
 
     def scores(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -211,7 +196,7 @@ def step_from_the_data() -> Twin:
         found = []
         for length in (0.0, 5.0):  # a row of zeros, a row of ones
             step = 1.0 / (law.precision + law.beta * length)
-            drift = -step * law.beta * query.setting * (length > 0) * np.ones(5)
+            drift = -step * law.beta * query.threshold * (length > 0) * np.ones(5)
             w = drift + math.sqrt(2 * step) * rng.normal(size=(count, 5))
             found.append((w**2).sum(axis=1))
         return found[0], found[1]
@@ -258,7 +243,7 @@ def test_planted_bugs_are_caught_by_many_chains(plant: Callable[[], Twin], evide
 
 
 @dataclass(frozen=True)
-class HalvedLoss(Loss):
+class HalvedLoss(Tabulated):
     """A loss that says half the difference of its gradients."""
 
     @property

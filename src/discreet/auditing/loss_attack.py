@@ -12,23 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.auditing.loss_bounds import Audit, threshold_audit
-from discreet.mechanisms import GibbsPosterior
-from discreet.mechanisms.gibbs_posterior.langevin_chains import KINDS
-from discreet.noise.sources import NoiseSource
-from discreet.queries.losses.base import Loss
+from discreet.mechanisms import Mechanism
+from discreet.queries.losses.base import Branch, Loss
 from discreet.schema import LabelOnly, Person
 from discreet.sources import CodedRows, Dataset
 from discreet.sources.design import Design
 
-__all__ = ["LossPair", "attack_loss", "dense_rows", "furthest_pair"]
+__all__ = ["LossPair", "dense_rows", "furthest_pair"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int64]
 
 MOST_CORNERS = 64
 LONGEST_PATH = 500  # gradients of longer ago are forgotten
-CHAINS = 4096  # run at once
 
 
 @dataclass(frozen=True)
@@ -41,24 +37,7 @@ class LossPair:
     move: Array
 
 
-def attack_loss(
-    mechanism: GibbsPosterior, query: Loss, *, noise: NoiseSource, runs: int, delta: float, confidence: float
-) -> Audit:
-    """Draw `runs` times on each table of the furthest pair, by the law of a release; bound the loss that shows."""
-    pair = furthest_pair(mechanism, query)
-    scores = []
-    for table in (pair.dataset, pair.neighbour):
-        drawn = np.concatenate(
-            [
-                mechanism.drawn(noise, query, table, min(CHAINS, runs * mechanism.draws - done))
-                for done in range(0, runs * mechanism.draws, CHAINS)
-            ]
-        )
-        scores.append((drawn @ pair.move).reshape(runs, mechanism.draws).sum(axis=1))
-    return threshold_audit(*scores, delta=delta, confidence=confidence)
-
-
-def furthest_pair(mechanism: GibbsPosterior, query: Loss) -> LossPair:
+def furthest_pair(mechanism: Mechanism, query: Loss) -> LossPair:
     """The corner rows, old, new and of all others, that move a noiseless chain furthest."""
     corners = _corners(query)
     with CodedRows(dict(zip(query.columns, corners.T, strict=True))).design(query) as design:
@@ -121,27 +100,27 @@ def _neighbours(query: Loss, corners: Cells) -> NDArray[np.bool_]:
     return np.asarray((corners[:, None, columns] == corners[None][:, :, columns]).all(axis=2))
 
 
-def _sums(mechanism: GibbsPosterior, query: Loss, z: Array, targets: Array, others: int) -> Array:
+def _sums(mechanism: Mechanism, query: Loss, z: Array, targets: Array, others: int) -> Array:
     """For each row, its gradients along the noiseless chain of a table of `others`, shrunk by the steps since."""
-    if query.kind == "quadratic":
+    if query.normal:  # w - z, whatever the w
         return -z
     law, w = mechanism.law(query), np.zeros(query.features.size)
-    sums, table = np.zeros_like(z), np.array(query.table) if query.table else np.zeros((2, 2))
+    sums, loss = np.zeros_like(z), query.branch
     exact = law.steps == 0
     step = 1.0 / law.smoothness if exact else law.step  # without a curvature there are no steps: gradients at 0
     for _ in range(min(law.steps, LONGEST_PATH) if not exact else LONGEST_PATH if step > 0 else 1):
-        gradients = _gradients(query, table, z, targets, w)
+        gradients = _gradients(loss, z, targets, w)
         sums = (1.0 - step * law.precision) * sums + gradients
         w = w - step * (law.beta * query.largest_total * gradients[others] + law.precision * w)
         w = w * min(1.0, query.ball / max(float(np.linalg.norm(w)), 1e-300))
     return sums
 
 
-def _gradients(query: Loss, table: Array, z: Array, targets: Array, w: Array) -> Array:
+def _gradients(loss: Branch, z: Array, targets: Array, w: Array) -> Array:
     from discreet.mechanisms.gibbs_posterior.kernels.margins import slopes
 
     margins = z @ w
-    slopes(KINDS[query.kind], query.setting, table, margins, targets, np.ones(len(z)))
+    slopes(*loss, margins, targets, np.ones(len(z)))
     return np.asarray(margins[:, None] * z)
 
 

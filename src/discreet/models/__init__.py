@@ -8,15 +8,12 @@ from discreet.models.beta_bernoulli import BetaBernoulli
 from discreet.models.convex_loss import ConvexLoss
 from discreet.models.dirichlet_categorical import DirichletCategorical
 from discreet.models.event_log_hmm import EventLogHMM
-from discreet.models.hinge_classifier import HingeClassifier
-from discreet.models.huber_regression import HuberRegression
 from discreet.models.linear_regression import LinearRegression
-from discreet.models.logistic_regression import LogisticRegression
+from discreet.models.margin_models import HingeClassifier, HuberRegression, LogisticRegression, PoissonRegression
 from discreet.models.multivariate_normal import MultivariateNormal
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.normal import Normal
 from discreet.models.normal_mean import NormalMean
-from discreet.models.poisson_regression import PoissonRegression
 from discreet.models.quadratic_mean import QuadraticMean
 from discreet.models.rates import GammaExponential, GammaPoisson
 from discreet.models.statistical_query import StatisticalQuery

@@ -8,16 +8,15 @@ curvature are read off it. Nothing rests on what the formula does between the gr
 """
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.models.loss_model import checked_size
-from discreet.models.margin_model import Array, MarginModel
-from discreet.queries.losses.base import Loss, LossKind, Target
+from discreet.models.loss_model import Array, MarginModel, checked_size
+from discreet.queries.losses import Loss, Tabulated, Target
 from discreet.schema import Bounded, Schema
 
 __all__ = ["ConvexLoss"]
@@ -63,15 +62,12 @@ class ConvexLoss(MarginModel):
         if not np.any(table != 0.0) or not np.any(np.diff(table, axis=1) > 0.0):
             raise QueryError(f"ConvexLoss.slope must rise somewhere within reach, got {self.slope!r}")
 
-    @property
-    def kind(self) -> LossKind:
-        """Tabled slopes."""
-        return "table"
-
-    def query(self, schema: Schema) -> Loss:
-        """The loss, with its constants for every conceivable row."""
-        table = tuple(map(tuple, self._table().tolist()))
-        return replace(super().query(schema), setting=self.reach, table=table)
+    def query(self, schema: Schema) -> Tabulated:
+        """The loss of the tabled slopes."""
+        table, features = tuple(map(tuple, self._table().tolist())), self._features(schema)
+        return Tabulated(
+            schema, features, self._target(schema), self.precision, self._ball, table=table, reach=self.reach
+        )
 
     def _table(self) -> Array:
         """Slopes at the grid of targets and margins, clipped."""
@@ -111,11 +107,9 @@ class ConvexLoss(MarginModel):
     def _drawn_targets(self, query: Loss, margins: Array, rng: np.random.Generator) -> NDArray[Any]:
         """Labels that a logistic law gives, or the margin with an error: a loss is no likelihood."""
         assert query.target is not None
-        axis = query.target.axis
-        if axis is None:
+        if query.target.axis is None:
             return (rng.logistic(size=margins.size) < 2.0 * margins).astype(np.int64)
-        position = np.clip(margins + 0.25 * rng.normal(size=margins.size), -1.0, 1.0)
-        return axis.of_values(axis.centre + axis.unit * axis.reach * position)
+        return self._with_errors(query, margins, 0.25, rng)
 
 
 def _is_plain(call: ast.Call) -> bool:

@@ -1,30 +1,184 @@
-"""What models with a loss cannot do: they have no statistics, so there is nothing to condition on or to update with."""
+"""What models with a convex loss share: they have no statistics, so there is nothing to condition on or to update with.
 
+Such a model is asked by `GibbsPosterior`. What it asks of the rows is their loss; released are coefficients, drawn at a
+temperature.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.models.base import number
+from discreet.models.base import Simulated, Value, column_names, number
+from discreet.posterior import CoefficientDraws
+from discreet.queries.centred_columns import Axis
+from discreet.queries.features import Features
+from discreet.queries.losses.base import Loss, Target
+from discreet.queries.statistics import levels_of
+from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 
-__all__ = ["LossModel", "checked_interval", "checked_size"]
+__all__ = ["LossModel", "MarginModel", "checked_interval", "checked_size"]
+
+Array = NDArray[np.float64]
 
 SMALLEST, LARGEST = 1e-12, 1e12  # of declared lengths and precisions: their squares and products stay within doubles
 
 
-class LossModel:
+class LossModel(ABC):
     """A model that `GibbsPosterior` asks: what leaves are draws, at a temperature."""
 
-    def posterior(self, *_: Any, **__: Any) -> NoReturn:
-        """Refused: there are no statistics."""
-        raise QueryError(f"{type(self).__name__} must be asked by GibbsPosterior, got noisy statistics")
+    @abstractmethod
+    def query(self, schema: Schema) -> Loss:
+        """The loss, with its constants for every conceivable row."""
 
-    def plug_in(self, *_: Any) -> NoReturn:
-        """Refused: there are no statistics."""
-        raise QueryError(f"{type(self).__name__} must be asked by GibbsPosterior, got noisy statistics")
+    def given_coefficients(
+        self, query: Loss, value: Value, beta: float, precision: float, stationary: bool, note: str
+    ) -> CoefficientDraws:
+        """Draws that were made at this inverse temperature and prior precision; `note` says how, in words."""
+        return CoefficientDraws(value, query, beta, precision, stationary, note)
+
+    def implied_schema(self) -> None:
+        """Nothing: bounds and levels must be declared."""
+        return
+
+    def estimands(self, truth: Mapping[str, Any]) -> Mapping[str, Any]:
+        """All parameters."""
+        return truth
+
+    def reading_work(self, query: Loss) -> int:  # noqa: ARG002 - the signature all models share
+        """None: no chain is run to read draws."""
+        return 0
 
     def updated(self, public: Any) -> NoReturn:  # noqa: ARG002 - the signature all models share
         """Refused: a convex loss has no conjugate prior that public records could strengthen."""
         raise QueryError(f"{type(self).__name__}.updated must not be asked: a convex loss has no conjugate prior")
+
+
+@dataclass(frozen=True)
+class MarginModel(LossModel):
+    """Coefficients of a linear predictor under a normal prior, N(0, 1/precision) each, the intercept included.
+
+    Parameters
+    ----------
+    target, features
+        Declared columns. Bounded and count features are scaled to `interval`; categories have one coefficient a level.
+    intercept
+        Whether there is one.
+    interval
+        The public interval on which numeric features lie.
+    radius
+        Rows of features longer than this are shrunk to it. Without one, the declarations bound their length.
+    precision
+        Of the prior. Without one, the mechanism takes what `plan` recommends, from public facts.
+    ball
+        The largest length of the coefficients, part of the model; without one they are unbounded.
+    """
+
+    target: str
+    features: tuple[str, ...]
+    intercept: bool = True
+    interval: tuple[float, float] = (-1.0, 1.0)
+    radius: float | None = None
+    precision: float | None = None
+    ball: float | None = None
+
+    by: Any = None
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        features = column_names(f"{kind}.features", self.features)
+        if not isinstance(self.target, str) or not self.target:
+            raise QueryError(f"{kind}.target must be the name of a column, got {self.target!r}")
+        if self.target in features:
+            raise QueryError(f"{kind}.features must not contain the target, got {list(features)!r}")
+        object.__setattr__(self, "features", features)
+        if not isinstance(self.intercept, bool):
+            raise QueryError(f"{kind}.intercept must be true or false, got {self.intercept!r}")
+        if self.by is not None:
+            raise QueryError(f"{kind}.by must not be given: a loss is asked of the whole table, got {self.by!r}")
+        object.__setattr__(self, "interval", checked_interval(kind, self.interval))
+        for name in ("radius", "precision", "ball"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, checked_size(f"{kind}.{name}", getattr(self, name)))
+
+    def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
+        """Coefficients from the prior, features uniform over what is declared, targets given both.
+
+        The law of the features is not part of the model; a prior without a precision is taken to be R²/4, which gives
+        margins a deviation of about 2 at most.
+        """
+        query = self.query(schema)
+        features = query.features
+        precision = self.precision or features.reach**2 / 4.0
+        w = self._drawn_coefficients(features.size, precision, rng)
+        rows: dict[str, NDArray[Any]] = {}
+        margins, squared = np.zeros(n), np.full(n, float(len(features.categories)))
+        low, high = self.interval
+        for j, axis in enumerate(features.numbers):
+            top = int(axis.of_values(np.array(axis.upper)))
+            rows[axis.column] = rng.integers(axis.low, top + 1, size=n)
+            x = 0.5 * (low + high) + 0.5 * (high - low) * axis.centred(rows[axis.column]) / axis.reach
+            margins += x * w[int(self.intercept) + j]
+            squared += x**2
+        for name, levels, offset in zip(features.categories, features.levels, features.offsets, strict=True):
+            rows[name] = rng.integers(len(levels), size=n)
+            margins += w[offset + rows[name]]
+        if features.shrinks:
+            margins *= np.minimum(1.0, features.radius / np.sqrt(np.maximum(squared, 1e-300)))
+        if self.intercept:
+            margins += w[0]
+        rows[self.target] = self._drawn_targets(query, margins, rng)
+        return {"coefficients": w}, rows
+
+    def _features(self, schema: Schema) -> Features:
+        return Features.of(
+            schema, self.features, interval=self.interval, intercept=self.intercept, declared_radius=self.radius
+        )
+
+    @property
+    def _ball(self) -> float:
+        return math.inf if self.ball is None else self.ball
+
+    @abstractmethod
+    def _drawn_targets(self, query: Loss, margins: Array, rng: np.random.Generator) -> NDArray[Any]:
+        """Coded targets given the margins of their rows."""
+
+    def _with_errors(self, query: Loss, margins: Array, deviation: float, rng: np.random.Generator) -> NDArray[Any]:
+        """Margins as places in [-1, 1] of a numeric target, with normal errors."""
+        axis, position = query.axis, np.clip(margins + deviation * rng.normal(size=margins.size), -1.0, 1.0)
+        return axis.of_values(axis.centre + axis.unit * axis.reach * position)
+
+    def _drawn_coefficients(self, size: int, precision: float, rng: np.random.Generator) -> Array:
+        """From the prior, until they are in the ball."""
+        for _ in range(10_000):
+            w = rng.normal(size=size) / math.sqrt(precision)
+            if self.ball is None or np.linalg.norm(w) <= self.ball:
+                return w
+        raise QueryError(f"{type(self).__name__}.ball must hold some of the prior's mass, got a ball that holds none")
+
+    def _label(self, schema: Schema, labels: tuple[float, float]) -> Target:
+        """A target of two levels."""
+        column = schema.column(self.target)
+        if not isinstance(column, Binary | Categorical) or len(levels_of(schema, self.target)) != 2:
+            got = type(column).__name__
+            raise QueryError(
+                f"{type(self).__name__}.target must be a column of two levels, got {self.target!r}, a {got}"
+            )
+        return Target(self.target, labels=labels)
+
+    def _number(self, schema: Schema, kind: type[Bounded] | type[Count]) -> Target:
+        """A numeric target."""
+        column = schema.column(self.target)
+        if not isinstance(column, kind):
+            got, due = type(column).__name__, kind.__name__.lower()
+            raise QueryError(f"{type(self).__name__}.target must be a {due} column, got {self.target!r}, a {got}")
+        return Target(self.target, axis=Axis.of(schema, self.target))
 
 
 def checked_interval(kind: str, interval: Any) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from discreet.errors import QueryError
 from discreet.models.base import Simulated, column_names
 from discreet.models.loss_model import LossModel, checked_interval, checked_size
 from discreet.queries.features import Features
-from discreet.queries.losses.base import Loss
+from discreet.queries.losses import Quadratic
 from discreet.schema import Bounded, Count, Schema
 
 __all__ = ["QuadraticMean"]
@@ -35,17 +35,13 @@ class QuadraticMean(LossModel):
         if self.by is not None:
             raise QueryError(f"QuadraticMean.by must not be given: a loss is asked of the whole table, got {self.by!r}")
 
-    def query(self, schema: Schema) -> Loss:
+    def query(self, schema: Schema) -> Quadratic:
         """The loss; its gradients differ by the diameter of the rows at most, for every w."""
         for name in self.columns:
             if not isinstance(schema.column(name), Bounded | Count):
                 raise QueryError(f"QuadraticMean.columns must be bounded or count, got {name!r}")
         options: dict[str, Any] = {"interval": self.interval, "intercept": False, "declared_radius": self.radius}
-        return Loss(schema, "quadratic", Features.of(schema, self.columns, **options), None, self.precision)
-
-    def implied_schema(self) -> None:
-        """Nothing: bounds must be declared."""
-        return
+        return Quadratic(schema, Features.of(schema, self.columns, **options), None, self.precision)
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Means from the prior, cut to the interval; numbers around them, uniform on what the interval leaves."""

@@ -1,8 +1,8 @@
 """Released coefficients of a linear predictor: predictions, and bands where the information is known.
 
 A draw is not the posterior: it spreads by the temperature as well as by what the data leave open. Given the true
-coefficients θ, a stationary draw has a limit law (`posterior.limit_law`): normal around what tempering and prior leave
-of θ. With a normal prior of θ that gives a normal posterior, and bands that cover. That prior is the declared one;
+coefficients θ, a stationary draw has a limit law (`limit_law.py`): normal around what tempering and prior leave of θ.
+With a normal prior of θ that gives a normal posterior, and bands that cover. That prior is the declared one;
 where the precision λ was only recommended, to make draws good at their temperature, it is no belief about θ and would
 pull the bands to 0: then one stands in for it that believes next to nothing, of precision R²/1600, under which margins
 deviate by 40. The information of the rows must be public or paid for: it is a function of them.
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
-from discreet.inference.coefficients.limit_law import Information, Margins, information_of, straight_law
+from discreet.inference.coefficients.limit_law import Information, information_of, straight_law
 from discreet.posterior.export import to_datatree
 from discreet.posterior.new_rows import new_rows
 from discreet.posterior.summary import Summary, as_text, describe
@@ -79,46 +79,29 @@ class CoefficientDraws:
 
     def predict_proba(self, records: Any) -> Array:
         """Probabilities of the two levels for new rows, (rows, 2), averaged over the draws; of a logistic model."""
-        if self.query.kind != "logistic":
-            raise QueryError(f"CoefficientDraws.predict_proba must have a logistic model, got {self.query.kind}")
-        from scipy.special import expit
-
-        upper = expit(self.decision(records)).mean(axis=0)
+        means, target = self.query.means, self.query.target
+        if means is None or target is None or target.labels is None:
+            raise QueryError(f"CoefficientDraws.predict_proba must have a logistic model, got {self.query.name}")
+        upper = means.mean(self.decision(records)).mean(axis=0)
         return np.stack([1.0 - upper, upper], axis=1)
 
     def predict(self, records: Any) -> NDArray[Any]:
         """For new rows: the more probable level, the expected count, or the target's value."""
-        kind, target = self.query.kind, self.query.target
-        margins = self.decision(records)
-        if kind == "poisson":
-            return np.asarray(np.exp(margins).mean(axis=0))
-        if kind == "logistic":
-            from scipy.special import expit
-
-            upper = expit(margins).mean(axis=0) > 0.5
-        elif target is not None and target.axis is not None:
-            axis = target.axis
-            return np.asarray(axis.centre + axis.unit * axis.reach * margins.mean(axis=0))
-        else:
-            upper = margins.mean(axis=0) > 0.0
-        assert target is not None
-        levels = self.query.schema.column(target.column).levels  # type: ignore[union-attr]
-        return np.asarray(np.asarray(levels)[upper.astype(int)])
+        return self.query.predicted(self.decision(records))
 
     def information(self, records: Any, n: int | None = None) -> Information:
         """J of n rows like these, at the most probable coefficients: `records` must be public, or what is paid for.
 
         Without n, that of the private table's public size. The logistic and the Poisson loss are likelihoods.
         """
-        if self.query.kind not in ("logistic", "poisson"):
-            raise QueryError(f"CoefficientDraws.information must have a likelihood, got the {self.query.kind} loss")
+        means = self.query.means
+        if means is None:
+            raise QueryError(f"CoefficientDraws.information must have a likelihood, got the {self.query.name} loss")
         z = new_rows(self.query, records)
         if len(z) == 0 or not (n is None or (isinstance(n, int) and n > 0)):
             raise QueryError(f"CoefficientDraws.information must have records and a number of rows from 1, got {n!r}")
         total = self.query.largest_total if n is None else n
-        return information_of(
-            self._margins, z, total, self.mean(), self.draws, self.beta, self.precision, self._believed
-        )
+        return information_of(means, z, total, self.mean(), self.draws, self.beta, self.precision, self._believed)
 
     def interval(self, level: float = 0.9, *, information: ArrayLike | None = None) -> Array:
         """Bands (coefficients, 2) that hold each coefficient with probability `level`, given the public information."""
@@ -165,17 +148,6 @@ class CoefficientDraws:
     def _believed(self) -> float:
         """The precision of the prior of the coefficients: as declared, else one that hardly pulls."""
         return self.query.features.reach**2 / WIDE**2 if self.query.precision is None else self.query.precision
-
-    @property
-    def _margins(self) -> Margins:
-        """The mean of the target at a margin: a probability, or a count within the ball."""
-        from scipy.special import expit
-
-        if self.query.kind == "logistic":
-            return Margins(expit, lambda t: 0.25 / np.cosh(np.clip(0.5 * t, -300.0, 300.0)) ** 2)
-        farthest = self.query.ball * self.query.features.reach
-        rate = lambda t: np.exp(np.clip(t, -farthest, farthest))  # noqa: E731
-        return Margins(rate, rate)
 
 
 def _level(level: float) -> float:

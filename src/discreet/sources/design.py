@@ -113,7 +113,7 @@ def _targets(query: Loss, target: Target, rows: NDArray[np.int64]) -> tuple[Arra
     assert target.axis is not None
     good = np.asarray(rows != NO_NUMBER)
     centred = target.axis.centred(np.where(good, rows, target.axis.low))
-    if query.kind == "poisson":
+    if query.plain_target:
         return np.asarray(target.axis.centre + target.axis.unit * centred), good
     return np.asarray(centred / target.axis.reach), good
 

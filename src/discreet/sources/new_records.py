@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError, SchemaError
 from discreet.queries.features import Features
-from discreet.queries.losses.base import Loss
+from discreet.queries.losses import Logistic
 from discreet.schema import Schema
 from discreet.schema.columns import Binary, Categorical, Column
 from discreet.sources.open import open_dataset
@@ -71,7 +71,7 @@ def _read(features: Features, columns: Mapping[str, Column], frame: Any) -> NewR
         dataset = open_dataset(frame, Schema(columns), id="new records")
     except SchemaError as problem:
         raise QueryError(f"new rows must have the columns {list(columns)}: {problem}") from None
-    query = Loss(dataset.schema, "logistic", features, target=None, precision=None)
+    query = Logistic(dataset.schema, features, target=None, precision=None)
     n = query.largest_total
     with dataset.source.design(query) as design:  # whose arrays do not outlive it
         shrink = design.shrink.ravel()[:n].copy() if features.shrinks else np.ones(n)

@@ -12,28 +12,20 @@ probable θ, found by Gauss-Newton steps:
     w ≈ ŵ(θ₀) + A (θ - θ₀) + noise,      A = H⁻¹ β J(θ₀)
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Information", "Margins", "information_of", "straight_law"]
+from discreet.queries.losses.base import Margins
+
+__all__ = ["Information", "information_of", "straight_law"]
 
 Array = NDArray[np.float64]
 
 STEPS = 40  # of Gauss-Newton, and of Newton for every optimum
 STILL = 1e-8  # a step that ends the search
 FARTHEST = 2.0  # a step of an optimum, and the least that a step of the search may be
-
-
-@dataclass(frozen=True)
-class Margins:
-    """The mean of a target at every margin, and how fast it rises."""
-
-    mean: Callable[[Array], Array]
-    slope: Callable[[Array], Array]
 
 
 class Information(np.ndarray[Any, np.dtype[np.float64]]):

@@ -5,18 +5,17 @@ Everything here is a function of declarations and of the requested guarantee. Pr
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-
+from discreet.accounting.bounded_losses import ball_range
 from discreet.accounting.gibbs import gibbs_mu, langevin_mu
 from discreet.accounting.langevin_privacy import cyclic_langevin_mu, projected_langevin_mu
 from discreet.errors import QueryError
 from discreet.queries.features import ROUNDED_UP
 from discreet.queries.losses.base import CHUNK, Loss
 
-__all__ = ["GibbsLaw", "Steps", "exact_law", "langevin_law", "recommended_precision"]
+__all__ = ["GibbsLaw", "Steps", "exact_law", "langevin_law", "pure_law"]
 
 Steps = int | Literal["stationary", "short"]
 
@@ -36,28 +35,14 @@ class GibbsLaw:
     step: float = 0.0
     steps: int = 0
 
-
-def recommended_precision(query: Loss, mu: float) -> float:
-    """The prior precision that a public guess of the problem makes best for one draw of cost mu.
-
-    Guess: margins deviate by about 2 and information is spread evenly, j = R² c / d a row, c = min(curvature, 1). The
-    expected excess loss of a draw, (n j / 2) (d / H + (λ / H)² |w|²) with H = β n j + λ, is noise plus shrinkage; β is
-    mu √λ / G at most 1. A larger λ allows a larger β and shrinks more.
-    """
-    if query.kind == "quadratic":
-        return 1.0
-    n, d, reach = max(query.largest_total, 1), query.features.size, query.features.reach
-    information = reach**2 * min(query.curvature, 1.0) / d
-    precision = reach**2 * 2.0 ** np.arange(-20, 21)
-    beta = np.minimum(1.0, mu * np.sqrt(precision) / query.gradient)
-    hessian = beta * n * information + precision
-    excess = d / hessian + (precision / hessian) ** 2 * 4.0 * d / reach**2
-    return float(precision[np.argmin(excess)])
+    def __str__(self) -> str:
+        steps = f", {self.steps} Langevin steps of size {self.step:.4g}" if self.steps else ""
+        return f"inverse temperature {self.beta:.4g}, prior precision {self.precision:.4g}{steps}"
 
 
 def exact_law(query: Loss, mu: float) -> GibbsLaw:
     """The largest β up to 1 at which an exact draw costs at most mu."""
-    precision, gradient = query.precision or recommended_precision(query, mu), query.gradient
+    precision, gradient = query.precision or query.recommended_precision(mu), query.gradient
 
     def law(beta: float) -> GibbsLaw:
         n = query.largest_total
@@ -70,18 +55,30 @@ def exact_law(query: Loss, mu: float) -> GibbsLaw:
     return _largest(law, mu)
 
 
+def pure_law(query: Loss, epsilon: float) -> GibbsLaw:
+    """The largest β up to 1 whose log-ratio stays in an interval of length epsilon on the ball."""
+    if not math.isfinite(query.ball):
+        raise QueryError("GibbsPosterior.delta must be given for a model without a ball, got None")
+    beta = min(1.0, epsilon / ball_range(1.0, query.gradient, 2.0 * query.ball) * (1 - 1e-12))
+    found = exact_law(replace(query, precision=query.precision or 1.0), math.inf)
+    scale = beta / found.beta
+    return replace(
+        found,
+        beta=beta,
+        mu=found.mu * scale,
+        smoothness=found.precision + (found.smoothness - found.precision) * scale,
+    )
+
+
 def langevin_law(query: Loss, mu: float, steps: Steps, bias: float, batches: int) -> GibbsLaw:
     """The largest β up to 1 at which the last of the steps costs at most mu; the steps themselves depend on β."""
-    if not math.isfinite(query.smoothness):
-        raise QueryError("GibbsPosterior.sampler must be exact for a loss with a corner, got langevin")
-    if query.kind == "quadratic":
-        raise QueryError("GibbsPosterior.sampler must be exact for a quadratic mean, got langevin")
-    precision, gradient = query.precision or recommended_precision(query, mu), query.gradient
+    query.check_smooth()
+    precision, gradient = query.precision or query.recommended_precision(mu), query.gradient
     short = max(1, math.ceil(SHORT * query.largest_total * mu))
-    rows = batches * _largest_batch(query.largest_total, batches)  # what a step sees, scaled up by the batches
+    seen = batches * _largest_batch(query.largest_total, batches)  # what a step sees, scaled up by the batches
 
     def law(beta: float) -> GibbsLaw:
-        smoothness = (precision + rows * beta * query.smoothness) * ROUNDED_UP
+        smoothness = (precision + seen * beta * query.smoothness) * ROUNDED_UP
         longest = 2.0 / (precision + smoothness)
         if steps == "stationary":
             step = min(longest, 2.0 * bias / smoothness)

@@ -6,23 +6,25 @@ One draw is μ-Gaussian DP: β G / √m for an exact draw (Theorem 1), less for 
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from discreet.accounting.bounded_losses import ball_range
 from discreet.accounting.gibbs import Bound, largest_mu
-from discreet.accounting.rejection import acceptance_at_least, gradient_after, proposals_for
 from discreet.accounting.rounding import share_down
 from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
-from discreet.guarantee import AllOf, Basis, BoundedRange, GaussianDP, Guarantee, Repeated, Within
+from discreet.guarantee import AllOf, Basis, BoundedRange, Budget, GaussianDP, Guarantee, Repeated, Within
 from discreet.mechanisms.base import (
     NORMAL_ERROR,
     RATIO_ERROR,
+    Mechanism,
+    Reading,
+    Score,
     check_draws,
     check_grid,
     check_label,
@@ -31,9 +33,10 @@ from discreet.mechanisms.base import (
 )
 from discreet.mechanisms.draws.public_grid import rounded
 from discreet.mechanisms.gibbs_posterior.exact_draws import normal_draws, rejection_draws
-from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw, Steps, exact_law, langevin_law
+from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw, Steps, exact_law, langevin_law, pure_law
 from discreet.mechanisms.gibbs_posterior.inverse_temperature import inverse_temperature
-from discreet.mechanisms.gibbs_posterior.langevin_chains import LangevinRun, langevin_chains, projected
+from discreet.mechanisms.gibbs_posterior.langevin_chains import langevin_chains, projected
+from discreet.mechanisms.gibbs_posterior.proposals import anchor_steps, check_pace, proposals_needed
 from discreet.noise.sources import NoiseSource
 from discreet.queries.features import ROUNDED_UP
 from discreet.queries.losses.base import Loss
@@ -42,14 +45,16 @@ from discreet.sources import Dataset
 
 __all__ = ["GibbsPosterior"]
 
+Array = np.ndarray[Any, Any]
+Progress = Callable[[int], None] | None
+
 FAILING = 1e-3  # the share of delta that pays for proposals that are all rejected
-MOST_PROPOSALS = 10**6
-ANCHOR_STEPS = 10**4
 LARGEST_EPSILON = 500.0  # e^epsilon is a double
+CHAINS = 4096  # of an audit, run at once
 
 
 @dataclass(frozen=True)
-class GibbsPosterior:
+class GibbsPosterior(Mechanism):
     """Draws of coefficients at the largest inverse temperature that the budget allows.
 
     Parameters
@@ -75,11 +80,6 @@ class GibbsPosterior:
         2^-24 of the deviation of the last noise. Another label is another release.
     """
 
-    answers = "loss"
-    calibrate = staticmethod(inverse_temperature)
-    short_name = ""
-    is_strengthened = False
-
     epsilon: float
     delta: float | None = None
     draws: int = 1
@@ -90,6 +90,9 @@ class GibbsPosterior:
     bound: Bound = "gdp"
     grid: float | None = None
     label: str = ""
+
+    answers: ClassVar[str] = "loss"
+    calibrate = staticmethod(inverse_temperature)
 
     def __post_init__(self) -> None:
         for name, limit in (("epsilon", LARGEST_EPSILON), ("bias", 0.5)):
@@ -115,9 +118,16 @@ class GibbsPosterior:
         if self.batches > 1 and self.sampler == "exact":
             raise GuaranteeError("GibbsPosterior.batches must be 1 for the exact sampler, got more")
 
+    @classmethod
+    def within(cls, budget: Budget, query: Loss) -> tuple[Mechanism, ...]:
+        """A stationary and a short chain; exact draws of a normal law, or where the budget has no delta."""
+        if query.normal or budget.delta is None:
+            return (cls(budget.epsilon, budget.delta, sampler="exact"),)
+        return cls(budget.epsilon, budget.delta), cls(budget.epsilon, budget.delta, steps="short")
+
     def law(self, query: Loss) -> GibbsLaw:
         """Inverse temperature, precision, step, steps and cost of one draw: all public."""
-        if not isinstance(query, Loss):
+        if query.asks != self.answers:
             raise QueryError("GibbsPosterior must have a model with a convex loss, got another")
         return _law(self, query)
 
@@ -138,12 +148,13 @@ class GibbsPosterior:
             parts += "" if math.isinf(query.ball) else f", each projected to the ball of radius {query.ball:g},"
             sampler = f"the last of {law.steps} Langevin steps of size {law.step:.6g}{parts} from 0"
             return self._all(GaussianDP(law.mu, basis("last iterate of Langevin, Theorem 2", sampler)))
-        exact = "exact normal draw" if query.kind == "quadratic" else "exact draw by rejection"
-        if self.delta is not None and query.kind != "quadratic":
-            exact = f"{exact} among {self._proposals(query)} proposals, or the prior's if all are rejected"
+        exact = "exact normal draw" if query.normal else "exact draw by rejection"
+        if self.delta is not None and not query.normal:
+            needed = proposals_needed(query, law, self._failing())
+            exact = f"{exact} among {needed} proposals, or the prior's if all are rejected"
         gaussian = GaussianDP(law.mu, basis("strongly log-concave laws, Theorem 1", exact))
         if self.delta is None:
-            self._check_pace(query)
+            check_pace(query, law)
             # less than the budget where β = 1 is private enough
             each = min(
                 share_down(self.epsilon, self.draws),
@@ -151,13 +162,9 @@ class GibbsPosterior:
             )
             ranged = BoundedRange(each, basis("bounded log-ratio on a ball, Theorem 1", exact))
             return self._all(AllOf((ranged, gaussian)))
-        if query.kind == "quadratic":
+        if query.normal:
             return self._all(gaussian)
         return Within(self._all(gaussian), self._failing() * self.draws)
-
-    @classmethod
-    def within(cls, budget, query):
-        return ()
 
     def note(self, query: Loss) -> str:
         """What was drawn, in words."""
@@ -172,51 +179,51 @@ class GibbsPosterior:
         """One row per draw; coefficients in the order of `query.features.names`."""
         return {query.parameter: (self.draws, query.features.size)}
 
-    def cost(self, query: Loss) -> int:
+    def work(self, query: Loss) -> int:
         """The public number of Langevin steps, which is what takes time; 0 for exact draws."""
         return self.law(query).steps if self.sampler == "langevin" else 0
 
-    def apply(
-        self, noise: NoiseSource, query: Loss, dataset: Dataset, progress: Callable[[int], None] | None = None
-    ) -> dict[str, np.ndarray[Any, Any]]:
+    def apply(self, noise: NoiseSource, query: Loss, dataset: Dataset, progress: Progress = None) -> dict[str, Array]:
         """Encode the rows once, run, round to the public grid. `progress` gets the steps done since its last call."""
-        return {query.parameter: self.drawn(noise, query, dataset, self.draws, progress)}
+        return {query.parameter: self._drawn(noise, query, dataset, self.draws, progress)}
 
-    def drawn(
-        self,
-        noise: NoiseSource,
-        query: Loss,
-        dataset: Dataset,
-        count: int,
-        progress: Callable[[int], None] | None = None,
-    ) -> np.ndarray[Any, Any]:
-        """`count` independent draws by the law of one of this mechanism's draws: what audits repeat at once."""
-        law, size = self.law(query), query.features.size
-        table = np.array(query.table) if query.table else np.zeros((2, 2))
-        run = LangevinRun(
-            query.kind,
-            query.setting,
-            table,
-            query.features.intercept,
-            law.beta,
-            law.precision,
-            law.step,
-            law.steps,
-            query.ball,
-            self.batches,
-            query.features.offsets,
-        )
-        with dataset.source.design(query) as design:
-            generator = noise.stream()
-            if query.kind == "quadratic":
-                found = normal_draws(design, law.beta, law.convexity, count, generator)
+    def repeated(self, noise: NoiseSource, query: Loss, dataset: Dataset, runs: int) -> list[dict[str, Array]]:
+        """Independent releases of one table, many chains at once: draws of one release are independent anyway."""
+        count = runs * self.draws
+        pieces = [
+            self._drawn(noise, query, dataset, min(CHAINS, count - done), None) for done in range(0, count, CHAINS)
+        ]
+        return [{query.parameter: drawn} for drawn in np.concatenate(pieces).reshape(runs, self.draws, -1)]
+
+    def read(self, model: Any, query: Loss, value: Mapping[str, Array], reading: Reading) -> Any:
+        """Draws at a temperature, and whether their law is that of the Gibbs posterior."""
+        reading.check_plain()
+        law = self.law(query)
+        stationary = self.steps == "stationary" or law.steps == 0
+        return model.given_coefficients(query, value, law.beta, law.precision, stationary, self.note(query))
+
+    def score(self, pair: Any) -> Score:
+        """The projection on the way that the pair moves coefficients, added up over the draws of a release."""
+
+        def score(values: Sequence[Mapping[str, Any]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+            drawn = np.concatenate([value[pair.query.parameter] for value in values])
+            return np.asarray((drawn @ pair.move).reshape(len(values), -1).sum(axis=1))
+
+        return score
+
+    def _drawn(self, noise: NoiseSource, query: Loss, dataset: Dataset, count: int, progress: Progress) -> Array:
+        """`count` independent draws by the law of one of this mechanism's draws."""
+        law, grid = self.law(query), self._grid(query)
+        with dataset.source.design(query) as rows:
+            stream = noise.stream()
+            if query.normal:
+                found = normal_draws(law, rows, count, stream)
             elif self.sampler == "exact":
-                proposals = None if self.delta is None else self._proposals(query)
-                run = replace(run, steps=self._anchor_steps(query))
-                found = rejection_draws(run, design, law.smoothness, size, count, proposals, generator)
+                proposals = None if self.delta is None else proposals_needed(query, law, self._failing())
+                found = rejection_draws(query, law, anchor_steps(query, law), proposals, rows, count, stream)
             else:
-                found = langevin_chains(run, design, count, size, generator, progress)
-        grid = self._grid(query)  # the state is rounded first: the direction of a projected one would show its bits
+                found = langevin_chains(query, law, self.batches, rows, count, stream, progress)
+        # the state is rounded first: the direction of a projected one would show its bits
         return rounded(projected(rounded(found, grid), query.ball), grid)
 
     def _grid(self, query: Loss) -> float:
@@ -233,57 +240,12 @@ class GibbsPosterior:
         assert self.delta is not None
         return FAILING * self.delta / (1.0 + math.exp(self.epsilon)) / self.draws
 
-    def _anchor_steps(self, query: Loss) -> int:
-        """Noiseless steps after which the gradient is small for every table; none where the loss has a corner."""
-        law = self.law(query)
-        if not math.isfinite(law.smoothness) or law.smoothness == law.convexity:
-            return 0
-        rate = math.log((law.smoothness + law.convexity) / (law.smoothness - law.convexity))
-        start = max(query.largest_total * law.beta * query.lipschitz / math.sqrt(law.convexity), 1.0)
-        return min(ANCHOR_STEPS, math.ceil(math.log(100.0 * start) / rate))
-
-    def _check_pace(self, query: Loss) -> None:
-        """Refuse draws on a ball that fill so little of it that proposals would hardly ever be accepted.
-
-        A guess from public numbers, which no guarantee rests on: the volume that a peak of curvature M has in the ball,
-        halved in each direction for one on the rim; a loss with corners is as steep as n β L.
-        """
-        law, size = self.law(query), query.features.size
-        steep = query.largest_total * law.beta * query.lipschitz
-        width = min(math.sqrt(2.0 / law.smoothness), query.ball) if math.isfinite(law.smoothness) else 1.0 / steep
-        log_share = size * math.log(0.5 * min(1.0, width / query.ball)) + math.lgamma(0.5 * size + 1.0)
-        if log_share < -math.log(MOST_PROPOSALS):
-            raise QueryError(
-                f"GibbsPosterior.delta must be given for {size} coefficients and {query.largest_total} rows on this "
-                "ball: an exact draw would take too many proposals, got None"
-            )
-
-    def _proposals(self, query: Loss) -> int:
-        """How many proposals leave less than the allowed chance of failing, for every table."""
-        law, size = self.law(query), query.features.size
-        if not math.isfinite(law.smoothness) or math.isfinite(query.ball):
-            raise QueryError(
-                "GibbsPosterior.delta must not be given for a loss with a corner or a ball: ask for epsilon"
-            )
-        start = query.largest_total * law.beta * query.lipschitz
-        constants = {"convexity": law.convexity, "smoothness": law.smoothness}
-        tolerance = 2.0 * gradient_after(self._anchor_steps(query), start, **constants)
-        acceptance = acceptance_at_least(dimension=size, tolerance=tolerance, **constants)
-        most = MOST_PROPOSALS if acceptance > 0 else 0
-        count = proposals_for(self._failing(), acceptance) if acceptance * most > 1 else math.inf
-        if count > MOST_PROPOSALS:
-            raise QueryError(
-                f"GibbsPosterior.sampler must be langevin for {size} coefficients at this budget and precision: an "
-                f"exact draw would need more than {MOST_PROPOSALS} proposals"
-            )
-        return int(count)
-
 
 @lru_cache(maxsize=64)  # a pure function of public facts
 def _law(mechanism: GibbsPosterior, query: Loss) -> GibbsLaw:
     if mechanism.delta is None:
-        return _pure_law(mechanism, query)
-    share = 1.0 - FAILING if mechanism.sampler == "exact" and query.kind != "quadratic" else 1.0
+        return pure_law(query, share_down(mechanism.epsilon, mechanism.draws))
+    share = 1.0 - FAILING if mechanism.sampler == "exact" and not query.normal else 1.0
     whole = largest_mu(mechanism.epsilon, mechanism.delta * share, mechanism.bound).value
     budget = share_down(whole, mechanism.draws, power=2)
     if mechanism.sampler == "exact":
@@ -291,19 +253,3 @@ def _law(mechanism: GibbsPosterior, query: Loss) -> GibbsLaw:
     if mechanism.batches > 1 and (isinstance(query.schema.unit, Person) or math.isfinite(query.ball)):
         raise QueryError("GibbsPosterior.batches must be 1 for persons and for models with a ball, got more")
     return langevin_law(query, budget, mechanism.steps, mechanism.bias, mechanism.batches)
-
-
-def _pure_law(mechanism: GibbsPosterior, query: Loss) -> GibbsLaw:
-    """The largest β up to 1 whose log-ratio stays in an interval of length epsilon / draws on the ball."""
-    if not math.isfinite(query.ball):
-        raise QueryError("GibbsPosterior.delta must be given for a model without a ball, got None")
-    each = share_down(mechanism.epsilon, mechanism.draws)
-    beta = min(1.0, each / ball_range(1.0, query.gradient, 2.0 * query.ball) * (1 - 1e-12))
-    found = exact_law(replace(query, precision=query.precision or 1.0), math.inf)
-    scale = beta / found.beta
-    return replace(
-        found,
-        beta=beta,
-        mu=found.mu * scale,
-        smoothness=found.precision + (found.smoothness - found.precision) * scale,
-    )

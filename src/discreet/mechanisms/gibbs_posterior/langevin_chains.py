@@ -2,47 +2,30 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw
 from discreet.mechanisms.gibbs_posterior.packed_codes import packing_of, unpacked
+from discreet.queries.losses.base import Loss
 
-__all__ = ["KINDS", "LangevinRun", "langevin_chains", "projected", "threads"]
+__all__ = ["langevin_chains", "projected", "threads"]
 
 Array = NDArray[np.float64]
-
-KINDS = {"logistic": 0, "hinge": 1, "huber": 2, "poisson": 3, "table": 4}
 
 PIECES = 50  # how often progress is reported
 WORTH_THREADS = 3 * 10**5  # cells of one step below which threads would mostly wait for each other
 
 
-@dataclass(frozen=True)
-class LangevinRun:
-    """The public numbers of a run."""
-
-    kind: str
-    setting: float
-    table: Array
-    intercept: bool
-    beta: float
-    precision: float
-    step: float
-    steps: int
-    ball: float
-    batches: int
-    starts: tuple[int, ...]  # the first coefficient of every category
-
-
 def langevin_chains(
-    run: LangevinRun,
-    design: Any,
+    query: Loss,
+    law: GibbsLaw,
+    batches: int,
+    rows: Any,
     chains: int,
-    size: int,
-    generator: np.random.Generator,
+    noise: np.random.Generator,
     progress: Callable[[int], None] | None = None,
 ) -> Array:
     """The last states of independent chains from 0, (chains, size); `progress` gets the steps since its last call.
@@ -50,37 +33,21 @@ def langevin_chains(
     Every state but the last is projected to the ball: the last is rounded first, and then `projected`.
     """
     from discreet.mechanisms.gibbs_posterior.kernels.langevin_steps import steps_of_langevin
+    from discreet.mechanisms.gibbs_posterior.kernels.margins import Rows
 
-    w = np.zeros((chains, size))
-    in_files = isinstance(design.codes, np.memmap)  # too large to be written once more
-    packing = (unpacked if in_files else packing_of)(run.starts, size)
-    codes, members = packing.codes(design.codes), packing.members
-    piece = max(1, -(-run.steps // PIECES))
-    with threads(design.targets.size * (design.numbers.shape[1] + codes.shape[1] + 4) * chains):
-        for first in range(0, run.steps, piece):
-            steps_of_langevin(
-                KINDS[run.kind],
-                run.setting,
-                run.table,
-                w,
-                int(run.intercept),
-                design.numbers,
-                codes,
-                design.targets,
-                design.weights,
-                design.shrink,
-                members,
-                run.beta,
-                run.precision,
-                run.step,
-                min(piece, run.steps - first),
-                run.ball,
-                run.batches,
-                first,
-                generator,
-            )
+    features, loss = query.features, query.branch
+    w = np.zeros((chains, features.size))
+    in_files = isinstance(rows.codes, np.memmap)  # too large to be written once more
+    packing = (unpacked if in_files else packing_of)(features.offsets, features.size)
+    packed = Rows(rows.numbers, packing.codes(rows.codes), rows.targets, rows.weights, rows.shrink)
+    where, fixed = (int(features.intercept), packed, packing.members), (law.beta, law.precision, law.step)
+    piece = max(1, -(-law.steps // PIECES))
+    with threads(rows.targets.size * (rows.numbers.shape[1] + packed.codes.shape[1] + 4) * chains):
+        for first in range(0, law.steps, piece):
+            steps = min(piece, law.steps - first)
+            steps_of_langevin(loss, w, *where, *fixed, steps, query.ball, batches, first, noise)
             if progress is not None:
-                progress(min(piece, run.steps - first))
+                progress(steps)
     return w
 
 

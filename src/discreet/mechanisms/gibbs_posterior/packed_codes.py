@@ -41,17 +41,17 @@ class Packing:
             found.append(block)
         return np.concatenate(found, axis=1)
 
-    def codes(self, codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    def codes(self, rows: NDArray[np.uint16]) -> NDArray[np.uint16]:
         """The packed coordinates of rows, (chunks, packs, rows), from the coefficients of their levels."""
         if self.packs == _alone(self.starts):
-            return codes
-        packed = np.empty((codes.shape[0], len(self.packs), codes.shape[2]), dtype=np.uint16)
+            return rows
+        packed = np.empty((rows.shape[0], len(self.packs), rows.shape[2]), dtype=np.uint16)
         first = self.single
         for place, pack in enumerate(self.packs):
-            combined = np.zeros((codes.shape[0], codes.shape[2]), dtype=np.uint16)
+            combined = np.zeros((rows.shape[0], rows.shape[2]), dtype=np.uint16)
             for j in pack:
                 # filled-up rows have code 0, below every level's: they have no weight and may stand anywhere
-                combined = combined * self.levels[j] + np.maximum(codes[:, j], self.starts[j]) - self.starts[j]
+                combined = combined * self.levels[j] + np.maximum(rows[:, j], self.starts[j]) - self.starts[j]
             packed[:, place] = first + combined
             first += prod(self.levels[j] for j in pack)
         return packed

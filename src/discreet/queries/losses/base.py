@@ -1,41 +1,45 @@
-"""Convex losses of a margin, and what a model asks of the rows when it has a loss instead of statistics.
+"""What a model asks of the rows when it has a loss instead of statistics: convex losses of a margin.
 
 A row costs phi(z · w, y): phi is convex in the margin t = z · w, its slope is at most `steepest` and rises by at most
 `curvature` per unit of t. With rows no longer than R that gives, for every conceivable row,
 
     |gradient| ≤ L = R steepest,      Hessian ≤ M = R² curvature,      |difference of two gradients| ≤ G ≤ 2 L
 
-| loss | phi | steepest | curvature | spread |
+| loss | phi | steepest | curvature | apart |
 |---|---|---|---|---|
 | logistic | log(1 + e^t) - y t, y in {0, 1} | 1 | 1/4 | 1 |
 | hinge | max(0, 1 - y t) smoothed over a width, y = ±1 | 1 | 1/width, infinite for width 0 | 2 |
-| huber | (t - y)²/2, linear beyond ±threshold, y in [-1, 1] | threshold | 1 | 2 threshold, at most 2 |
+| huber | (t - y)²/2, linear beyond ±threshold, y in [-1, 1] | threshold | 1 | 2 |
 | poisson | e^t - y t on [-T, T], y in [0, Y] | max(e^T, Y) | e^T | Y |
 | table | slopes given at equally spaced margins, linear between them | largest entry | largest rise | of a margin |
 | quadratic | half the squared distance of w and z: no margin; G the diameter of all rows, convexity 1 | | 1 | |
 
-`spread` is how far apart the slopes of two targets are at one margin: where only labels are private, G = R spread.
+`apart` is how far apart the slopes of two targets are at one margin: where only labels are private, G follows from it.
+Everything that depends on the loss is written in the file of the loss; a new one also gets its branch in the kernels.
 """
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.accounting.gibbs import LOGISTIC_OF_ONE_FEATURE
 from discreet.errors import QueryError
 from discreet.queries.centred_columns import Axis
-from discreet.queries.features import ROUNDED_UP, Features
+from discreet.queries.features import Features
 from discreet.queries.statistics import Statistics, used_rows
 from discreet.schema import LabelOnly, Schema
 from discreet.schema.row_counts import KnownSize, UniformSizes
 
-__all__ = ["CHUNK", "Loss", "LossKind", "Query", "Target"]
+__all__ = ["CHUNK", "Branch", "Loss", "Margins", "Query", "Target"]
+
+Array = NDArray[np.float64]
 
 CHUNK = 128  # rows are kept and batched in runs of so many
-
-LossKind = Literal["logistic", "hinge", "huber", "poisson", "table", "quadratic"]
+NO_TABLE = np.zeros((2, 2))
 
 
 @dataclass(frozen=True)
@@ -48,36 +52,110 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Loss:
+class Margins:
+    """The mean of a target at every margin, and how fast it rises."""
+
+    mean: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+
+
+class Branch(NamedTuple):
+    """What compiled kernels know of a loss: its code, and the number and the table that its formula has."""
+
+    code: int
+    setting: float = 0.0
+    table: Array = NO_TABLE
+
+
+@dataclass(frozen=True)
+class Loss(ABC):
     """The loss of a model on declared columns: constants for every conceivable row, and where coefficients live.
 
-    `setting` is the width, the threshold or the reach of the table; `ball` is the declared bound on the length of the
-    coefficients (infinite: none); `precision` is that of the normal prior of every coefficient, None where it is to be
-    recommended from public facts.
+    `ball` is the declared bound on the length of the coefficients (infinite: none); `precision` is that of the normal
+    prior of every coefficient, None where it is to be recommended from public facts.
     """
 
     schema: Schema
-    kind: LossKind
     features: Features
     target: Target | None
     precision: float | None
-    setting: float = 0.0
-    table: tuple[tuple[float, ...], ...] = ()
     ball: float = math.inf
 
+    name: ClassVar[str]
+    code: ClassVar[int]  # of its branch in the kernels; never given to another loss: compiled kernels are kept on disk
     asks: ClassVar[str] = "loss"
     labels: ClassVar[tuple[str, ...]] = ()
+    parameter: ClassVar[str] = "coefficients"  # the name under which draws are released
+    convexity: ClassVar[float] = 0.0  # the least curvature that every conceivable row adds
+    normal: ClassVar[bool] = False  # whether the Gibbs posterior is a normal law
+    plain_target: ClassVar[bool] = False  # whether a numeric target is taken as it is, not as its place in [-1, 1]
     by: ClassVar[None] = None
     family: ClassVar[None] = None
-    statistics: ClassVar[tuple[()]] = ()
     groups: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        if self.kind == "quadratic" and self.total is None:
-            raise QueryError("QuadraticMean must have a public number of rows: records, and no column that excludes")
         unit = self.schema.unit
         if isinstance(unit, LabelOnly) and (self.target is None or self.target.column != unit.column):
             raise QueryError(f"the target must be {unit.column!r}, the only private column, got another")
+
+    @property
+    @abstractmethod
+    def steepest(self) -> float:
+        """The largest slope of phi."""
+
+    @property
+    @abstractmethod
+    def curvature(self) -> float:
+        """The largest second derivative of phi; infinite where phi has a corner."""
+
+    @property
+    @abstractmethod
+    def apart(self) -> float:
+        """How far apart the slopes of two targets can be at one margin."""
+
+    @property
+    def axis(self) -> Axis:
+        """Of a numeric target."""
+        axis = None if self.target is None else self.target.axis
+        assert axis is not None
+        return axis
+
+    @property
+    def branch(self) -> Branch:
+        """What compiled kernels know of the loss."""
+        return Branch(self.code)
+
+    @property
+    def means(self) -> Margins | None:
+        """The mean of the target at a margin, where the loss is a likelihood."""
+        return None
+
+    def predicted(self, margins: Array) -> NDArray[Any]:
+        """The target's value, or its more probable level, of new records with these margins, (draws, records)."""
+        assert self.target is not None
+        if self.target.axis is None:
+            return self._levels(margins.mean(axis=0) > 0.0)
+        return np.asarray(self.axis.centre + self.axis.unit * self.axis.reach * margins.mean(axis=0))
+
+    def check_smooth(self) -> None:
+        """Refuse a loss that Langevin steps cannot draw with: they need a curvature that is finite."""
+        if not math.isfinite(self.smoothness):
+            raise QueryError("GibbsPosterior.sampler must be exact for a loss with a corner, got langevin")
+
+    def recommended_precision(self, mu: float) -> float:
+        """The prior precision that a public guess of the problem makes best for one draw of cost mu.
+
+        Guess: margins deviate by about 2 and information is spread evenly, j = R² c / d a row, c = min(curvature, 1).
+        The expected excess loss of a draw, (n j / 2) (d / H + (λ / H)² |w|²) with H = β n j + λ, is noise plus
+        shrinkage; β is mu √λ / G at most 1. A larger λ allows a larger β and shrinks more.
+        """
+        n, d, reach = max(self.largest_total, 1), self.features.size, self.features.reach
+        information = reach**2 * min(self.curvature, 1.0) / d
+        precision = reach**2 * 2.0 ** np.arange(-20, 21)
+        beta = np.minimum(1.0, mu * np.sqrt(precision) / self.gradient)
+        hessian = beta * n * information + precision
+        excess = d / hessian + (precision / hessian) ** 2 * 4.0 * d / reach**2
+        return float(precision[np.argmin(excess)])
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -85,39 +163,9 @@ class Loss:
         return (*self.features.columns, *((self.target.column,) if self.target is not None else ()))
 
     @property
-    def parameter(self) -> str:
-        """The name under which draws are released."""
-        return "mean" if self.kind == "quadratic" else "coefficients"
-
-    @property
     def cells(self) -> int:
         """How many numbers a draw has."""
         return self.features.size
-
-    @property
-    def steepest(self) -> float:
-        """The largest slope of phi."""
-        if self.kind == "huber":
-            return self.setting
-        if self.kind == "poisson":
-            assert self.target is not None
-            assert self.target.axis is not None
-            return max(math.exp(self.ball * self.features.reach), self.target.axis.ends[1]) * ROUNDED_UP
-        return float(np.abs(self.table).max()) if self.kind == "table" else 1.0
-
-    @property
-    def curvature(self) -> float:
-        """The largest second derivative of phi; infinite where phi has a corner."""
-        if self.kind == "logistic":
-            return 0.25
-        if self.kind == "hinge":
-            return 1.0 / self.setting if self.setting > 0 else math.inf
-        if self.kind == "poisson":
-            return math.exp(self.ball * self.features.reach) * ROUNDED_UP
-        if self.kind == "table":
-            step = 2.0 * self.setting / (len(self.table[0]) - 1)
-            return float(np.diff(self.table, axis=1).max()) / step * ROUNDED_UP
-        return 1.0
 
     @property
     def lipschitz(self) -> float:
@@ -127,49 +175,25 @@ class Loss:
     @property
     def smoothness(self) -> float:
         """The largest curvature that one row adds to the potential."""
-        return self.curvature if self.kind == "quadratic" else self.features.reach**2 * self.curvature
-
-    @property
-    def convexity(self) -> float:
-        """The least curvature that every conceivable row adds: none, but for the quadratic loss."""
-        return 1.0 if self.kind == "quadratic" else 0.0
+        return self.features.reach**2 * self.curvature
 
     @property
     def gradient(self) -> float:
         """G of one unit: k rows of a person, or rows that appear and disappear by a bad cell, move at most k G."""
-        return self.schema.unit.max_records * self._row_gradient
+        label = isinstance(self.schema.unit, LabelOnly)
+        return self.schema.unit.max_records * (self.features.reach * self.spread if label else self.row_gradient)
 
     @property
-    def spread(self) -> float:
-        """How far apart the slopes of two targets can be at one margin; a target that is no target has slope 0."""
-        assert self.target is not None
-        widest = 2.0
-        if self.kind == "logistic":
-            widest = 1.0
-        elif self.kind == "poisson":
-            assert self.target.axis is not None
-            low, high = self.target.axis.ends
-            widest = (high - low) * ROUNDED_UP
-        elif self.kind == "table":  # linear between targets and between margins: widest where a margin is listed
-            apart = max(max(slopes) - min(slopes) for slopes in zip(*self.table, strict=True))
-            widest = apart + self.steepest * (ROUNDED_UP - 1.0)  # slopes are rounded at their own size
-        disappears = self.schema.column(self.target.column).missing == "exclude"
-        return min(max(widest, self.steepest if disappears else 0.0), 2.0 * self.steepest)
-
-    @property
-    def _row_gradient(self) -> float:
-        if isinstance(self.schema.unit, LabelOnly):
-            return self.features.reach * self.spread
-        if self.kind == "quadratic":
-            return self.features.diameter
-        if self.kind == "logistic" and self.features.size == 1 and not self.features.intercept:
-            return LOGISTIC_OF_ONE_FEATURE * self.features.radius
+    def row_gradient(self) -> float:
+        """How far apart the gradients of two rows can be."""
         return 2.0 * self.lipschitz
 
     @property
-    def excludes(self) -> bool:
-        """Whether some bad cell removes its row."""
-        return any(self.schema.column(name).missing == "exclude" for name in self.columns)
+    def spread(self) -> float:
+        """How far apart the slopes of two cells of the target can be; one that is no target has slope 0."""
+        assert self.target is not None
+        disappears = self.schema.column(self.target.column).missing == "exclude"
+        return min(max(self.apart, self.steepest if disappears else 0.0), 2.0 * self.steepest)
 
     @property
     def total(self) -> int | None:
@@ -191,6 +215,12 @@ class Loss:
     def sizes(self) -> KnownSize | UniformSizes:
         """What is known of the number of used rows."""
         return UniformSizes(self.largest_total) if self.total is None else KnownSize(self.total)
+
+    def _levels(self, upper: NDArray[np.bool_]) -> NDArray[Any]:
+        """The second level of the target where `upper`, else the first."""
+        assert self.target is not None
+        levels = self.schema.column(self.target.column).levels  # type: ignore[union-attr]
+        return np.asarray(np.asarray(levels)[upper.astype(int)])
 
 
 Query = Statistics | Loss

@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.mechanisms.gibbs_posterior.kernels.margins import BLOCKS, Codes, gradients
+from discreet.mechanisms.gibbs_posterior.kernels.margins import BLOCKS, Rows, gradients
+from discreet.queries.losses.base import Branch
 
 __all__ = ["steps_of_langevin"]
 
@@ -16,16 +17,10 @@ Members = NDArray[np.int64]
 
 @njit(cache=True)
 def steps_of_langevin(
-    kind: int,
-    setting: float,
-    table: Array,
+    loss: Branch,
     w: Array,
     intercept: int,
-    numbers: Array,
-    codes: Codes,
-    targets: Array,
-    weights: Array,
-    shrink: Array,
+    rows: Rows,
     members: Members,
     beta: float,
     precision: float,
@@ -42,6 +37,7 @@ def steps_of_langevin(
     fixed order. Every chain is projected to the ball before each step. Codes are packed coordinates, each the sum of
     the coefficients that `members` (members, coordinates) lists; those past the last are 0.
     """
+    numbers, codes, targets, weights, shrink = rows
     chains, size = w.shape
     width, packed = members.shape
     wide, padded, slope = np.zeros((chains, packed)), np.zeros(size + 1), np.zeros(size + 1)
@@ -65,19 +61,8 @@ def steps_of_langevin(
                 for m in range(width):
                     total += padded[members[m, e]]
                 wide[chain, e] = total
-        found = gradients(
-            kind,
-            setting,
-            table,
-            wide,
-            intercept,
-            numbers[low:high],
-            codes[low:high],
-            targets[low:high],
-            weights[low:high],
-            shrink[low:high],
-            parts,
-        )
+        seen = Rows(numbers[low:high], codes[low:high], targets[low:high], weights[low:high], shrink[low:high])
+        found = gradients(loss, wide, intercept, seen, parts)
         for chain in range(chains):
             slope[:] = 0.0
             for m in range(width):

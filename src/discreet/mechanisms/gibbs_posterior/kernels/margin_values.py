@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from discreet.mechanisms.gibbs_posterior.kernels.margins import BLOCKS, HINGE, HUBER, LOGISTIC, POISSON, Codes
+from discreet.mechanisms.gibbs_posterior.kernels.margins import BLOCKS, HINGE, HUBER, LOGISTIC, POISSON, Rows
+from discreet.queries.losses.base import Branch
 
 __all__ = ["total_losses"]
 
@@ -14,19 +15,19 @@ Array = NDArray[np.float64]
 
 
 @njit(cache=True)
-def _value(kind: int, setting: float, table: Array, areas: Array, t: float, y: float) -> float:
+def _value(code: int, setting: float, table: Array, areas: Array, t: float, y: float) -> float:
     """Phi; `areas` are the integrals of the table from its first margin on."""
-    if kind == LOGISTIC:
+    if code == LOGISTIC:
         return math.log1p(math.exp(-abs(t))) + max(t, 0.0) - y * t
-    if kind == HINGE:
+    if code == HINGE:
         inside = 1.0 - y * t
         if abs(inside) < 0.5 * setting:
             return (inside + 0.5 * setting) ** 2 / (2.0 * setting)
         return max(inside, 0.0)
-    if kind == HUBER:
+    if code == HUBER:
         apart = abs(t - y)
         return 0.5 * apart**2 if apart <= setting else setting * apart - 0.5 * setting**2
-    if kind == POISSON:
+    if code == POISSON:
         return math.exp(t) - y * t
     last_t, last_y = table.shape[1] - 1, table.shape[0] - 1
     width = 2.0 * setting / last_t
@@ -45,20 +46,10 @@ def _value(kind: int, setting: float, table: Array, areas: Array, t: float, y: f
 
 
 @njit(cache=True, parallel=True)
-def total_losses(
-    kind: int,
-    setting: float,
-    table: Array,
-    areas: Array,
-    w: Array,
-    intercept: int,
-    numbers: Array,
-    codes: Codes,
-    targets: Array,
-    weights: Array,
-    shrink: Array,
-) -> Array:
+def total_losses(loss: Branch, areas: Array, w: Array, intercept: int, rows: Rows) -> Array:
     """The total loss at every row of w."""
+    code, setting, table = loss
+    numbers, codes, targets, weights, shrink = rows
     chunks, p, size = numbers.shape
     c, q = codes.shape[1], w.shape[0]
     each = (chunks + BLOCKS - 1) // BLOCKS
@@ -79,7 +70,7 @@ def total_losses(
                         t *= shrink[chunk, i]
                     if intercept == 1:
                         t += w[k, 0]
-                    total += _value(kind, setting, table, areas, t, targets[chunk, i])
+                    total += _value(code, setting, table, areas, t, targets[chunk, i])
                 parts[block, k] += total
     result = np.zeros(q)
     for block in range(BLOCKS):

@@ -3,23 +3,27 @@
 z_i = (1, s_i numbers_i, s_i one-hot of codes_i): the 1 is the intercept, if there is one; s_i shrinks a row to the
 declared radius. Rows lie in chunks, (chunks, columns, rows of the chunk), so that every inner loop runs along rows and
 is done several rows at a time. Chunks are summed in blocks whose number is fixed: the sum does not depend on how many
-threads there are. Rows that fill up the last chunk have weight 0.
+threads there are. Rows that fill up the last chunk have weight 0. Loops over one chunk take its arrays one by one,
+which is how they are compiled best.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-__all__ = ["BLOCKS", "HINGE", "HUBER", "LOGISTIC", "POISSON", "TABLE", "gradients", "slopes"]
+from discreet.queries.losses import Hinge, Huber, Logistic, Poisson
+from discreet.queries.losses.base import Branch
+
+__all__ = ["BLOCKS", "HINGE", "HUBER", "LOGISTIC", "POISSON", "Rows", "gradients", "slopes"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.uint16]
 
 BLOCKS, LEAST_CHUNKS = 32, 32  # a block of few chunks would take longer to add up than to compute
-LOGISTIC, HINGE, HUBER, POISSON, TABLE = 0, 1, 2, 3, 4
+LOGISTIC, HINGE, HUBER, POISSON = Logistic.code, Hinge.code, Huber.code, Poisson.code  # else: a table
 
 # e^a = 2^k e^r with |r| ≤ log(2)/2 and a Taylor polynomial: within 4e-16, and done several numbers at a time
 FARTHEST = 40.0  # 1/(1 + e^-40) is 1 in doubles
@@ -32,6 +36,19 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 THREADS: Any = {"prange": True} | dict.fromkeys(  # of loops that say so, and of nothing else: that halves compilation
     ("comprehension", "fusion", "inplace_binop", "numpy", "reduction", "setitem", "stencil"), False
 )
+
+
+class Rows(NamedTuple):
+    """A design as kernels take it: one argument."""
+
+    numbers: Array
+    codes: Codes
+    targets: Array
+    weights: Array
+    shrink: Array
+
+    def __repr__(self) -> str:
+        return "Rows(…)"  # private
 
 
 @njit(cache=True, fastmath=False)  # said aloud: flags are inherited, and would cancel what is added and subtracted
@@ -60,26 +77,26 @@ def _exp(a: float) -> float:
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")  # a check of every divisor would do rows one by one
-def slopes(kind: int, setting: float, table: Array, margins: Array, targets: Array, weights: Array) -> None:
+def slopes(code: int, setting: float, table: Array, margins: Array, targets: Array, weights: Array) -> None:
     """Replace margins t by weight · d phi(t, y)/dt, which never falls with t.
 
-    HINGE has labels ±1 and is smoothed over `setting`; HUBER is clipped to ±setting; TABLE is linear between the slopes
-    at equally spaced margins in [-setting, setting] (rows: equally spaced targets in [-1, 1]) and constant beyond.
+    HINGE has labels ±1 and is smoothed over `setting`; HUBER is clipped to ±setting; a table is linear between the
+    slopes at equally spaced margins in [-setting, setting] (rows: equally spaced targets in [-1, 1]), constant beyond.
     """
     size = margins.size
-    if kind == LOGISTIC:
+    if code == LOGISTIC:
         for i in range(size):
             e = _exp(min(max(-margins[i], -FARTHEST), FARTHEST))
             margins[i] = weights[i] * (1.0 / (1.0 + e) - targets[i])
-    elif kind == HINGE:
+    elif code == HINGE:
         for i in range(size):
             inside = 1.0 - targets[i] * margins[i]
             part = min(max(inside / setting + 0.5, 0.0), 1.0) if setting > 0.0 else (1.0 if inside > 0.0 else 0.0)
             margins[i] = -weights[i] * targets[i] * part
-    elif kind == HUBER:
+    elif code == HUBER:
         for i in range(size):
             margins[i] = weights[i] * min(max(margins[i] - targets[i], -setting), setting)
-    elif kind == POISSON:
+    elif code == POISSON:
         for i in range(size):
             margins[i] = weights[i] * (math.exp(margins[i]) - targets[i])
     else:
@@ -125,23 +142,13 @@ def _add_to_levels(sums: Array, codes: Codes, slopes_of_rows: Array) -> None:
 
 
 @njit(cache=True, parallel=THREADS, fastmath=FAST)
-def gradients(
-    kind: int,
-    setting: float,
-    table: Array,
-    w: Array,
-    intercept: int,
-    numbers: Array,
-    codes: Codes,
-    targets: Array,
-    weights: Array,
-    shrink: Array,
-    parts: Array,
-) -> Array:
+def gradients(loss: Branch, w: Array, intercept: int, rows: Rows, parts: Array) -> Array:
     """Σ_i phi'(z_i · w, y_i) z_i for several vectors in one pass: w is (chains, coefficients).
 
     `parts` is working space, (BLOCKS, chains, coefficients).
     """
+    code, setting, table = loss
+    numbers, codes, targets, weights, shrink = rows
     chunks, p, size = numbers.shape
     q = w.shape[0]
     each = max((chunks + BLOCKS - 1) // BLOCKS, LEAST_CHUNKS)
@@ -164,7 +171,7 @@ def gradients(
                     constant = w_k[0] if intercept == 1 else 0.0
                     for i in range(size):
                         margin[i] = margin[i] * shrink[chunk, i] + constant
-                slopes(kind, setting, table, margin, targets[chunk], weights[chunk])
+                slopes(code, setting, table, margin, targets[chunk], weights[chunk])
                 if intercept == 1:
                     total = 0.0
                     for i in range(size):

@@ -1,0 +1,56 @@
+"""The Poisson loss e^t - y t of a count y: minus a log-likelihood; the ball of the coefficients bounds its slope."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.queries.features import ROUNDED_UP
+from discreet.queries.losses.base import Array, Loss, Margins
+
+__all__ = ["Poisson"]
+
+
+@dataclass(frozen=True)
+class Poisson(Loss):
+    """Slopes e^t - y, at margins that rows and coefficients of the ball can have."""
+
+    name = "poisson"
+    code = 3
+    plain_target = True
+
+    @property
+    def steepest(self) -> float:
+        """The largest mean, or the largest count."""
+        return max(math.exp(self._farthest), self.axis.ends[1]) * ROUNDED_UP
+
+    @property
+    def curvature(self) -> float:
+        """The largest mean."""
+        return math.exp(self._farthest) * ROUNDED_UP
+
+    @property
+    def apart(self) -> float:
+        """The difference of two counts."""
+        low, high = self.axis.ends
+        return (high - low) * ROUNDED_UP
+
+    @property
+    def means(self) -> Margins:
+        """The expected count, within the ball."""
+        farthest = self._farthest
+
+        def rate(t: Array) -> Array:
+            return np.asarray(np.exp(np.clip(t, -farthest, farthest)))
+
+        return Margins(rate, rate)
+
+    def predicted(self, margins: Array) -> NDArray[Any]:
+        """The expected count."""
+        return np.asarray(np.exp(margins).mean(axis=0))
+
+    @property
+    def _farthest(self) -> float:
+        return self.ball * self.features.reach
