@@ -14,7 +14,8 @@ from numpy import median
 
 from benchmarks.statistics import seconds, verdict
 from discreet.queries.centred_columns import PRODUCT_BITS
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema import Bounded, Schema
 from discreet.sources.duckdb import connect
 from discreet.sources.open import open_dataset

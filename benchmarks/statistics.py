@@ -15,7 +15,8 @@ from pathlib import Path
 import duckdb
 from numpy import median
 
-from discreet.queries.statistics import Counts, Statistics
+from discreet.queries.counts_and_sums import Counts
+from discreet.queries.statistics import Statistics
 from discreet.schema import Categorical, Schema
 from discreet.sources.duckdb import connect
 from discreet.sources.open import open_dataset

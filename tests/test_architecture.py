@@ -214,13 +214,13 @@ def misnamed(module: Module) -> list[str]:
     """Parameters whose name says another side of the wall than the path does."""
     found = []
     for name, parameters in functions(module):
-        wrong = {"generator", "design", "generators"} & set(parameters)
+        wrong = {"generator"} & set(parameters)
         if module.top not in PRIVATE and name not in EXACT_IN_QUERIES:
             wrong |= PRIVATE_NAMES & set(parameters)
         if module.top not in NOISE_ALLOWED:
             wrong |= {"noise"} & set(parameters)
         if module.top in PRIVATE:
-            wrong |= {"rng"} & set(parameters)
+            wrong |= {"rng", "design"} & set(parameters)
         found += [f"{name}({parameter})" for parameter in sorted(wrong)]
     return found
 

@@ -107,9 +107,10 @@ class Release:
         A released number is the sum over rows of products of (x - centre), in steps of `unit`, plus noise of this law
         in the same steps; a count has no centres and the unit 1. Draws hold no noise that was added.
         """
-        query = self.query
-        meaning = {statistic.name: statistic.meaning for statistic in query.statistics}
-        return {name: {**law.to_json(), **meaning[name]} for name, law in self.mechanism.laws(query).items()}
+        query: Any = self.query  # with noise on its statistics, if any
+        laws = self.mechanism.laws(query)
+        meaning = {statistic.name: statistic.meaning for statistic in query.statistics} if laws else {}
+        return {name: {**law.to_json(), **meaning[name]} for name, law in laws.items()}
 
     def posterior(
         self,

@@ -12,7 +12,8 @@ import discreet as dc
 from discreet.guarantee import Guarantee
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.sources import SeededNoise, SystemNoise
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.sources import CodedRows, Dataset
 
 COLUMNS = {"smoker": dc.Binary(), "ward": dc.Categorical(["A", "B", "C"]), "sex": dc.Categorical(["f", "m"])}

@@ -23,8 +23,9 @@ from discreet.mechanisms.private_gibbs.paid_sweeps import (
     stacked_counts,
 )
 from discreet.noise.sources import SeededNoise, SystemNoise
+from discreet.queries.counts_and_sums import Counts
 from discreet.queries.families import HiddenMarkov
-from discreet.queries.statistics import Counts, Statistics
+from discreet.queries.statistics import Statistics
 from discreet.recipe import build, describe
 from discreet.sources import CodedRows, Dataset
 

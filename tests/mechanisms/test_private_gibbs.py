@@ -26,8 +26,9 @@ from discreet.mechanisms.private_gibbs.paid_sweeps import (
 )
 from discreet.noise.sources import SeededNoise, SystemNoise
 from discreet.numerics.kernels.hidden_pass import collapsed_pass
+from discreet.queries.counts_and_sums import Counts
 from discreet.queries.families import HiddenMarkov
-from discreet.queries.statistics import Counts, Statistics
+from discreet.queries.statistics import Statistics
 from discreet.recipe import build, describe
 from discreet.sources import CodedRows, Dataset
 

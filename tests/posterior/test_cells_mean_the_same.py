@@ -19,7 +19,8 @@ from discreet.noise import DiscreteLaplace
 from discreet.posterior import CoefficientDraws, NaiveBayesPosterior, naive_bayes_from_tables
 from discreet.posterior.new_rows import new_rows
 from discreet.queries.centred_columns import Axis
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema.row_counts import KnownSize
 
 Read = Callable[[dict[str, Any], Any], dict[str, list[float]]]

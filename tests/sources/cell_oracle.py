@@ -9,7 +9,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Count, Person, Schema
 
 NUMBER = re.compile(r"[ \t\n\v\f\r]*[+-]?(\d+(_\d+)*\.?\d*|\.\d+|inf|infinity)(e[+-]?\d+)?[ \t\n\v\f\r]*", re.I | re.A)

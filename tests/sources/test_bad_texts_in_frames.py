@@ -15,7 +15,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.sources.readers import frames
 
 LEVELS = dc.Categorical(["A", "Bé", "other"], missing="other")

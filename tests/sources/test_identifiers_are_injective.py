@@ -21,7 +21,8 @@ from hostile_objects import ASKED, hostile
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Count, Person, Schema
 from discreet.sources.coded import CodedRows
 from discreet.sources.duckdb import connect

@@ -15,7 +15,8 @@ from cell_oracle import plain
 from sqlglot import exp
 
 import discreet as dc
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Person, Record, Schema
 from discreet.sources import duckdb as engine
 from discreet.sources.duckdb import connect

@@ -13,7 +13,8 @@ import pytest
 from hostile_objects import ASKED, Grade, Liar, Meta, Number, Plain, Text, hostile
 
 import discreet as dc
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.sources.readers import frames
 from discreet.sources.readers.objects import text_of
 from discreet.sources.sql.cell_sql import LONGEST_TEXT

@@ -15,7 +15,8 @@ import pytest
 from cell_oracle import plain
 from test_identifiers_are_injective import owners
 
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Count, Person, Schema
 from discreet.sources.open import open_dataset
 from discreet.sources.readers import frames, parquet

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 
 
 def texts(cells: list[bytes]) -> Any:

@@ -13,7 +13,8 @@ import pytest
 from cell_oracle import EXCLUDING, SCHEMA, expected, ordinary_rows, plain, query_of
 
 from discreet.errors import SchemaError
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 from discreet.sources.coded import NO_NUMBER, CodedRows
 from discreet.sources.duckdb import connect

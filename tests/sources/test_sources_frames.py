@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from cell_oracle import plain
 
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 from discreet.sources.open import open_dataset
 

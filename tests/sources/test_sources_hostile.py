@@ -13,7 +13,8 @@ from cell_oracle import EXCLUDING, SCHEMA, expected, l1_distance, ordinary_rows,
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 from discreet.sources.open import open_dataset
 from discreet.sources.readers import csv

@@ -13,7 +13,8 @@ import pytest
 from cell_oracle import plain
 
 from discreet.errors import ReleaseError, SchemaError
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Schema
 from discreet.sources.duckdb import connect
 from discreet.sources.open import open_dataset

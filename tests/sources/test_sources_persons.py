@@ -24,7 +24,8 @@ from cell_oracle import (
 )
 
 from discreet.errors import QueryError, SchemaError
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Count, Person, Record, Schema
 from discreet.sources.coded import NO_NUMBER, CodedRows
 from discreet.sources.duckdb import connect

@@ -22,7 +22,8 @@ from cell_oracle import EXCLUDING, SCHEMA, expected, of_persons, ordinary_rows, 
 
 import discreet as dc
 from discreet.errors import SchemaError
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.sources.readers import parts
 
 Rows = list[dict[str, str | None]]

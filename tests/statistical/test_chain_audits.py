@@ -29,8 +29,9 @@ from discreet.mechanisms.private_gibbs.paid_sweeps import (
 )
 from discreet.noise.sources import NoiseSource, SeededNoise, SystemNoise
 from discreet.numerics.kernels.hidden_pass import collapsed_pass
+from discreet.queries.counts_and_sums import Counts
 from discreet.queries.families import HiddenMarkov
-from discreet.queries.statistics import Counts, Statistics
+from discreet.queries.statistics import Statistics
 from discreet.sources import CodedRows, Dataset
 
 DELTA = 0.1

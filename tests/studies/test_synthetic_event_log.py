@@ -5,7 +5,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import discreet as dc
-from discreet.queries.statistics import Counts, Statistics
+from discreet.queries.counts_and_sums import Counts
+from discreet.queries.statistics import Statistics
 from discreet.studies.synthetic_event_log import EventLog
 
 

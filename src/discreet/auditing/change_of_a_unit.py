@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.queries.centred_columns import Axis
-from discreet.queries.statistics import Counts, Statistic, Statistics, levels_of
+from discreet.queries.counts_and_sums import Statistic, levels_of
+from discreet.queries.statistics import Statistics
 from discreet.schema import Record
 
 __all__ = ["Measure", "Move", "Row", "candidate_moves", "furthest_move", "l1_length", "squared_length"]
@@ -141,14 +142,11 @@ def _row_vector(query: Statistics, row: Row) -> Vector:
 
 
 def _added(statistic: Statistic, cells: dict[str, int]) -> Vector:
-    place = tuple(
-        cells[name] for name in (statistic.columns if isinstance(statistic, Counts) else statistic.categories)
-    )
+    place = tuple(cells[name] for name in statistic.categories)
     amount = prod(int(axis.centred(np.array(cells[axis.column]))) for axis in statistic.axes) / statistic.unit
     table = np.zeros(statistic.grid)
     table[place] = amount
-    kept = table[statistic.cell] if isinstance(statistic, Counts) and statistic.cell is not None else table
-    return np.ravel(kept)
+    return np.ravel(table if statistic.cell is None else table[statistic.cell])
 
 
 def _with(row: Row, position: int, code: int) -> Row:

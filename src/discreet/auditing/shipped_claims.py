@@ -18,7 +18,8 @@ from discreet.mechanisms import NoisyStatistics
 from discreet.models import NaiveBayes
 from discreet.noise import DiscreteGaussian
 from discreet.queries.centred_columns import PRODUCT_BITS
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Column, Person, Record, Relation, Schema, Unit
 
 __all__: list[str] = []

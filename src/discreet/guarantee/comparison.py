@@ -31,7 +31,7 @@ import numpy as np
 from discreet.guarantee.basis import Guarantee
 from discreet.guarantee.certificates import AllOf
 
-__all__ = ["TOLERANCE", "Reading", "above", "read_today", "same"]
+__all__ = ["TOLERANCE", "Restated", "above", "read_today", "same"]
 
 TOLERANCE = 1e-9
 DELTAS = (0.0, 1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
@@ -39,22 +39,22 @@ ORDERS = (1.5, 2.0, 4.0, 16.0, 64.0)
 
 
 @dataclass(frozen=True)
-class Reading:
+class Restated:
     """The guarantee to show, and what was paid where that is less than today's accounting certifies."""
 
     shown: Guarantee
     paid: Guarantee | None = None
 
 
-def read_today(stored: Guarantee, today: Guarantee, *, older: bool) -> Reading | None:
+def read_today(stored: Guarantee, today: Guarantee, *, older: bool) -> Restated | None:
     """What a stored guarantee means under today's accounting; None if it cannot be of the same request."""
     if same(stored, today):
-        return Reading(today)
+        return Restated(today)
     if not older or (stored.relation, stored.unit) != (today.relation, today.unit):
         return None
     if above(today, stored):
-        return Reading(today, stored)
-    return Reading(stored if _covers(stored, today) else today)
+        return Restated(today, stored)
+    return Restated(stored if _covers(stored, today) else today)
 
 
 def same(one: Guarantee, other: Guarantee) -> bool:

@@ -20,8 +20,9 @@ from discreet.inference.counts.simplex import dirichlet_draws, draw_codes
 from discreet.models.base import Progress, Simulated, StatisticsModel, Value
 from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior, NetworkRecords, network_from_tables
+from discreet.queries.counts_and_sums import Counts, levels_of
 from discreet.queries.families import ConditionalTable, DirichletTables
-from discreet.queries.statistics import Counts, Statistics, levels_of
+from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 
 __all__ = ["BayesianNetwork"]

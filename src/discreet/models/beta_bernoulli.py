@@ -24,8 +24,9 @@ from discreet.posterior import (
     two_count_likelihood,
 )
 from discreet.posterior.given_draws import LogDraws
+from discreet.queries.counts_and_sums import Counts
 from discreet.queries.families import Dirichlet
-from discreet.queries.statistics import Counts, Statistics
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Schema
 
 __all__ = ["BetaBernoulli"]

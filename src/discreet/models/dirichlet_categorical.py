@@ -9,8 +9,9 @@ from discreet.errors import QueryError
 from discreet.models.base import Progress, Simulated, StatisticsModel, Value, checked_prior, dirichlet_prior
 from discreet.noise import NoiseLaw
 from discreet.posterior import DirichletLattice, DirichletPosterior, LevelRecord, OneParameter, dirichlet_from_counts
+from discreet.queries.counts_and_sums import Counts
 from discreet.queries.families import Dirichlet
-from discreet.queries.statistics import Counts, Statistics
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Categorical, Schema
 
 __all__ = ["DirichletCategorical"]

@@ -21,8 +21,9 @@ from discreet.inference.hidden_markov.label_alignment import frequency_order
 from discreet.models.base import Progress, Simulated, StatisticsModel, Value, column_names, prior_number
 from discreet.noise import NoiseLaw
 from discreet.posterior import EventGrid, EventLogChain, EventLogPosterior
+from discreet.queries.counts_and_sums import Counts, levels_of
 from discreet.queries.families import HiddenMarkov
-from discreet.queries.statistics import Counts, Statistics, levels_of
+from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.schema.columns import is_integer
 

@@ -18,9 +18,9 @@ from discreet.errors import QueryError
 from discreet.models.base import Simulated, Value, column_names, number
 from discreet.posterior import CoefficientDraws
 from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import levels_of
 from discreet.queries.features import Features
 from discreet.queries.losses.base import Loss, Target
-from discreet.queries.statistics import levels_of
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 
 __all__ = ["LossModel", "MarginModel", "checked_interval", "checked_size"]

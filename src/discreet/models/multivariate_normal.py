@@ -109,11 +109,11 @@ class MultivariateNormal(StatisticsModel):
         mean, covariance = system.mean_and_covariance(parameters)
         labels = {"mean": {"column": self.columns}, "covariance": {"column": self.columns, "other": self.columns}}
         found = {"mean": mean, "covariance": covariance}
-        return ChainsPosterior(found, labels, "posterior of mean and covariance", _Records(self.columns))
+        return ChainsPosterior(found, labels, "posterior of mean and covariance", _NormalRecords(self.columns))
 
 
 @dataclass(frozen=True)
-class _Records:
+class _NormalRecords:
     """New records, before clamping: a column of cells by name."""
 
     columns: tuple[str, ...]

@@ -23,8 +23,9 @@ from discreet.posterior import (
     naive_bayes_from_tables,
     plug_in_from_tables,
 )
+from discreet.queries.counts_and_sums import Counts
 from discreet.queries.families import ConditionalTable, DirichletTables
-from discreet.queries.statistics import Counts, Statistics
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Categorical, Schema
 
 __all__ = ["NaiveBayes"]

@@ -108,7 +108,7 @@ class Normal(StatisticsModel):
 
 
 @dataclass(frozen=True)
-class _Records:
+class _NormalCells:
     """New cells, before clamping."""
 
     def draw(self, parameters: Mapping[str, NDArray[np.float64]], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -118,4 +118,4 @@ class _Records:
 
 def _answers(parameters: Parameters) -> ChainsPosterior:
     found = {"mean": parameters["coefficients[0]"][..., 0], "variance": parameters["variance[0]"]}
-    return ChainsPosterior(found, title="posterior of mean and variance", record=_Records())
+    return ChainsPosterior(found, title="posterior of mean and variance", record=_NormalCells())

@@ -10,8 +10,9 @@ from discreet.inference.one_sum.fourier import NoisySum
 from discreet.models.base import Value
 from discreet.noise import NoiseLaw
 from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Counts, Statistic, Sum
 from discreet.queries.families import OneSum
-from discreet.queries.statistics import Counts, Statistic, Statistics, Sum, used_rows
+from discreet.queries.statistics import Statistics, used_rows
 from discreet.schema import Schema
 
 __all__ = ["lattice_of", "noisy_sum", "plain_sum", "sum_query"]

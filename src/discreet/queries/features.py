@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.errors import QueryError
 from discreet.queries.centred_columns import Axis
-from discreet.queries.statistics import levels_of
+from discreet.queries.counts_and_sums import levels_of
 from discreet.schema import Binary, Categorical, Schema
 
 __all__ = ["MOST_COEFFICIENTS", "Features"]

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.losses.base import Loss, Query
-from discreet.queries.statistics import Counts, Statistics, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Categorical, Person
 from discreet.sources.dataset import IntegerArray
 from discreet.sources.design import NO_NUMBER, Design, collected

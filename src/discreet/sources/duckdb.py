@@ -14,8 +14,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from discreet.errors import ReleaseError
+from discreet.queries.counts_and_sums import Counts
 from discreet.queries.losses.base import Loss
-from discreet.queries.statistics import Counts, Statistics
+from discreet.queries.statistics import Statistics
 from discreet.sources.dataset import IntegerArray
 from discreet.sources.design import NO_NUMBER, Design, collected
 from discreet.sources.spill import engine_folder

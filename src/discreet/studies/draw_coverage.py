@@ -11,6 +11,7 @@ already off by that noise, by the sampling of the rows, and by the pull of the p
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,9 +88,9 @@ def _concentration(
 ) -> tuple[float, tuple[float, float]]:
     """A + B of the Beta law that is drawn from, the same for every count, and the interval it is cut to."""
     n = query.largest_total
-    if isinstance(mechanism, ConjugateSample):
-        r, m = mechanism.fractions(query)
+    if mechanism.is_strengthened:  # no space is declared
+        r, m = cast(ConjugateSample, mechanism).fractions(query)
         return sum(prior) / m + r * n, (0.0, 1.0)
-    assert isinstance(mechanism.truncation, float)
-    space = (mechanism.truncation, 1.0 - mechanism.truncation)
-    return (n + sum(prior) - 2.0) / mechanism.temperature(query) + 2.0, space
+    cut = cast(PosteriorSample, mechanism)
+    lower = cast(float, cut.truncation)
+    return (n + sum(prior) - 2.0) / cut.temperature(query) + 2.0, (lower, 1.0 - lower)

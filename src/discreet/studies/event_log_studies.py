@@ -7,7 +7,7 @@ tempered posterior. Its epsilon would hold for exact draws only, so it is for co
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,9 +77,7 @@ class Split:
     @property
     def family(self) -> HiddenMarkov:
         """The data of the model."""
-        family = self.model.query(self.dataset.schema).family
-        assert isinstance(family, HiddenMarkov)
-        return family
+        return cast(HiddenMarkov, self.model.query(self.dataset.schema).family)
 
     def released(self, mechanism: NoisyStatistics) -> Counts:
         """Noisy counts of all cells; those that are held out are ignored by every method."""

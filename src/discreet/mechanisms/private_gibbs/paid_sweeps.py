@@ -82,11 +82,11 @@ class ProfileSpace:
     @cached_property
     def public(self) -> Any:
         """The same as plain numbers for compiled loops."""
-        from discreet.mechanisms.private_gibbs.kernels.sweep_steps import Model
+        from discreet.mechanisms.private_gibbs.kernels.sweep_steps import Chained
 
         lower = np.array([self.lower[field] for field, _ in self.family.fields])
         family = self.family
-        return Model(family.transition, family.emission, self.ends, lower, self.grid_bounds, self.grid)
+        return Chained(family.transition, family.emission, self.ends, lower, self.grid_bounds, self.grid)
 
     def holds(self, hidden: NDArray[Any], profiles: Mapping[str, NDArray[Any]]) -> bool:
         """Whether all hidden states (…, region, time) are codes, and all profiles by field lie in the space."""

@@ -16,8 +16,8 @@ from discreet.errors import QueryError
 from discreet.guarantee import Basis, Guarantee
 
 if TYPE_CHECKING:
+    from discreet.queries.counts_and_sums import Counts
     from discreet.queries.families.conditional_table import ConditionalTable
-    from discreet.queries.statistics import Counts
 
 __all__ = ["UNIFORM", "Family", "Interval", "OneConjugate", "Tempering", "Values", "edge_deviation", "named_draws"]
 

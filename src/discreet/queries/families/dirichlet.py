@@ -25,7 +25,7 @@ from discreet.queries.families.base import (
 from discreet.queries.families.conditional_table import ConditionalTable
 
 if TYPE_CHECKING:
-    from discreet.queries.statistics import Counts
+    from discreet.queries.counts_and_sums import Counts
 
 __all__ = ["Dirichlet", "beta_deviation", "beta_tables"]
 

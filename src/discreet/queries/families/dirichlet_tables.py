@@ -12,7 +12,7 @@ from discreet.queries.families.base import Array, Family, Interval, Values
 from discreet.queries.families.conditional_table import ConditionalTable
 
 if TYPE_CHECKING:
-    from discreet.queries.statistics import Counts
+    from discreet.queries.counts_and_sums import Counts
 
 __all__ = ["DirichletTables"]
 

@@ -19,8 +19,9 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Counts, Statistic, Sum
 from discreet.queries.losses.base import Loss, Query
-from discreet.queries.statistics import Counts, Statistic, Statistics, Sum
+from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Count, Person
 from discreet.sources.sql.cell_sql import Cell, cast, clipped, level_code, number, number_levels, parsed, steps, text
 from discreet.sources.sql.exact_sums import halved, total

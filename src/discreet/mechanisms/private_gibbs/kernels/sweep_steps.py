@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from discreet.numerics.kernels.hidden_pass import collapsed_pass, draw_index
 
-__all__ = ["Model", "draw_profiles", "prior_states", "round_profiles", "sweep"]
+__all__ = ["Chained", "draw_profiles", "prior_states", "round_profiles", "sweep"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class Model(NamedTuple):
+class Chained(NamedTuple):
     """Public numbers: both priors, where the levels of each field end, and the space of its profiles on the grid."""
 
     transition: float
@@ -30,7 +30,7 @@ class Model(NamedTuple):
 def sweep(
     exact: Floats,
     temperatures: Floats,
-    model: Model,
+    model: Chained,
     tries: int,
     first: int,
     ready: bool,
@@ -73,7 +73,7 @@ def sweep(
 
 
 @njit(cache=True)
-def round_profiles(model: Model, profiles: Floats) -> None:
+def round_profiles(model: Chained, profiles: Floats) -> None:
     """To the nearest points of the grid inside the space, in place."""
     for k in range(profiles.shape[0]):
         for j in range(profiles.shape[1]):
