@@ -28,11 +28,11 @@ KINDS = {int: "whole numbers below 10^9", float: "numbers"}
 class Registered(TyperGroup):
     """A group whose commands are the mechanisms."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature of click
+    def list_commands(self, ctx: Any) -> list[str]:
         """In the order of the registry."""
         return list(commands())
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the signature of click
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """By name; None where there is no such mechanism."""
         return commands().get(cmd_name)
 

@@ -89,7 +89,7 @@ class Within(Guarantee):
         """The smallest over all epsilon' ≤ epsilon: the added term grows with epsilon."""
         return within_delta(self.part, self.tv, epsilon)
 
-    def _renyi(self, order: float) -> float:  # noqa: ARG002 - infinite at every order
+    def _renyi(self, order: float) -> float:
         """No Renyi curve survives an additive error."""
         return math.inf
 

@@ -187,7 +187,7 @@ class ApproxDP(Leaf):
         added = curves.pure_delta(self.level, epsilon)
         return min((self.slack + (1 - self.slack) * added) * (1 + ULPS), 1.0) if added > 0 else self.slack
 
-    def _renyi(self, order: float) -> float:  # noqa: ARG002 - infinite at every order
+    def _renyi(self, order: float) -> float:
         """No Renyi curve follows from one (epsilon, delta)."""
         return math.inf
 

@@ -22,7 +22,9 @@ __all__ = [
     "RATIO_ERROR",
     "Drawing",
     "Mechanism",
+    "Progress",
     "Reading",
+    "Released",
     "Score",
     "check_draws",
     "check_grid",
@@ -33,6 +35,8 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
+Released = dict[str, Array]
+Progress = Callable[[int], None] | None
 Score = Callable[[Sequence[Mapping[str, Any]]], np.ndarray[Any, np.dtype[np.float64]]]
 
 LARGEST = 1.79e308  # of numbers that doubles hold
@@ -45,7 +49,7 @@ class Reading:
     kind: Literal["noise-aware", "plug-in"] = "noise-aware"
     prior: Any = None
     pooling: Literal["partial"] | None = None
-    progress: Callable[[int], None] | None = None
+    progress: Progress = None
 
     def check_plain(self) -> None:
         """Refuse what only noisy statistics can do: draws have been drawn from one prior, and hold no noise."""
@@ -78,9 +82,7 @@ class Mechanism(ABC):
         """Names and shapes of what leaves: public, the same for every table."""
 
     @abstractmethod
-    def apply(
-        self, noise: NoiseSource, query: Any, dataset: Dataset, progress: Callable[[int], None] | None = None
-    ) -> dict[str, Array]:
+    def apply(self, noise: NoiseSource, query: Any, dataset: Dataset, progress: Progress = None) -> Released:
         """The released arrays by name. The only code that touches rows, through `dataset.source`.
 
         `progress` is called with the part of `work` that was done since its last call.
@@ -95,31 +97,31 @@ class Mechanism(ABC):
         """The test statistic that tells the two tables of a pair apart best, as a function of released values."""
 
     @classmethod
-    def within(cls, budget: Budget, query: Any) -> "tuple[Mechanism, ...]":  # noqa: ARG003 - the socket's signature
+    def within(cls, budget: Budget, query: Any) -> "tuple[Mechanism, ...]":
         """The mechanisms that the budget alone determines, for `compare`; none where more must be declared."""
         return ()
 
-    def laws(self, query: Any) -> Mapping[str, NoiseLaw]:  # noqa: ARG002 - the socket's signature
+    def laws(self, query: Any) -> Mapping[str, NoiseLaw]:
         """The law of the noise on each released statistic; nothing where no noise was added to statistics."""
         return {}
 
-    def law(self, query: Any) -> Any:  # noqa: ARG002 - the socket's signature
+    def law(self, query: Any) -> Any:
         """The public numbers of a draw that a plan shows, a frozen dataclass with words; None where there are none."""
         return None
 
-    def holds(self, query: Any, value: Mapping[str, Array]) -> bool:  # noqa: ARG002 - the socket's signature
+    def holds(self, query: Any, value: Mapping[str, Array]) -> bool:
         """Whether a value of the right shapes is one that could have been released."""
         return True
 
-    def work(self, query: Any) -> int:  # noqa: ARG002 - the socket's signature
+    def work(self, query: Any) -> int:
         """The public number of steps that `apply` reports to `progress`; 0 where nothing takes long."""
         return 0
 
-    def apart(self, pair: Any) -> float | None:  # noqa: ARG002 - the socket's signature
+    def apart(self, pair: Any) -> float | None:
         """How far the tables of a pair are apart for this mechanism; None where only runs can tell."""
         return None
 
-    def repeated(self, noise: NoiseSource, query: Any, dataset: Dataset, runs: int) -> list[dict[str, Array]]:
+    def repeated(self, noise: NoiseSource, query: Any, dataset: Dataset, runs: int) -> list[Released]:
         """Independent releases of one table, for audits."""
         return [self.apply(noise, query, dataset) for _ in range(runs)]
 
@@ -131,7 +133,7 @@ class Drawing(Mechanism):
     def note(self, query: Any) -> str:
         """What was drawn, in words."""
 
-    def log_draws(self, query: Any, value: Mapping[str, Array]) -> Callable[[Any], Array] | None:  # noqa: ARG002
+    def log_draws(self, query: Any, value: Mapping[str, Array]) -> Callable[[Any], Array] | None:
         """Log-probability of the released draws at every value of the exact statistic; None where it is not known."""
         return None
 

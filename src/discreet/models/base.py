@@ -1,8 +1,9 @@
 """What a model is: a prior and a likelihood on declared columns, and the posterior its released statistics lead to."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 
 __all__ = [
+    "Laws",
     "Model",
     "Progress",
     "Simulated",
@@ -31,87 +33,79 @@ __all__ = [
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-6, 1e12
 
 Value = Mapping[str, Any]
-Progress = Callable[[int], None]  # called with the number of states of chains done since the last call
+Laws = Mapping[str, NoiseLaw]  # of the noise on each released statistic
+Progress = Callable[[int], None] | None  # called with the number of states of chains done since the last call
 Simulated = tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]
 
 
-class Model(Protocol):
+class Model(ABC):
     """The socket between a schema and a posterior. Every method is a pure function of public values.
 
     What a release was made of decides which of its `given_…` methods a mechanism calls to read it: `given_statistics`,
     `given_draws`, `given_chain`, `given_coefficients`. With `by`, statistics have the groups on their first axis.
     """
 
-    @property
-    def by(self) -> str | None:
-        """The column whose every level gets its own posterior."""
+    by: str | None = None  # the column whose every level gets its own posterior
 
+    @abstractmethod
     def query(self, schema: Schema) -> Query:
         """What the model asks of the rows, with its sensitivities."""
 
-    def implied_schema(self) -> Schema | None:
-        """The columns as far as the model itself says what they are; None where levels must be declared."""
-
+    @abstractmethod
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Parameters drawn from the prior, and n coded rows drawn given them."""
 
-    def estimands(self, truth: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Of simulated parameters those that a plan compares with the posterior's."""
-
-    def reading_work(self, query: Any) -> int:
-        """The public number of hidden cells that chains of the posterior go through; 0 where nothing takes long."""
-
-
-class StatisticsModel:
-    """What models of statistics inherit: how a release of any kind is read, and what public records add.
-
-    A model writes `posterior`, `plug_in` and `strengthened`; a model of one parameter also `population`, `likelihood`
-    and `known_from`, and one that says how a record is drawn `record_law`.
-    """
-
-    by: str | None
-
-    def query(self, schema: Schema) -> Statistics:
-        """What the model asks of the rows, with its sensitivities."""
-        raise NotImplementedError
-
-    def posterior(
-        self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw], progress: Progress | None = None
-    ) -> Posterior:
-        """The posterior given released statistics (of one group) and the law of their noise."""
-        raise NotImplementedError
-
-    def plug_in(self, query: Statistics, value: Value) -> Posterior:
-        """Foulds's posterior: project the noisy statistics and pretend they are exact. Over-confident."""
-        raise NotImplementedError
-
-    def strengthened(self, query: Statistics, value: Value) -> Self:
-        """The same model with its prior strengthened by the exact statistics of public records."""
-        raise NotImplementedError
-
-    def population(self, schema: Schema) -> Scalar | None:  # noqa: ARG002 - the signature all models share
-        """One parameter on the scale on which groups are normal, and what the prior says of it there."""
-        return None
-
-    def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
-        """Log-probability of one group's release, up to a constant, as a function of the parameter."""
-        raise NotImplementedError
-
-    def known_from(self, query: Statistics, log_draws: LogDraws) -> Any:  # noqa: ARG002 - the signature all models share
-        """The posterior of one parameter given draws; `log_draws` is their log-probability at each exact statistic."""
-        return None
-
-    def record_law(self, schema: Schema) -> RecordLaw | None:  # noqa: ARG002 - the signature all models share
-        """How a record is drawn given the parameters by name, so that released draws of them can predict."""
+    def implied_schema(self) -> Schema | None:
+        """The columns as far as the model itself says what they are; None where they must be declared."""
         return None
 
     def estimands(self, truth: Mapping[str, Any]) -> Mapping[str, Any]:
         """Of simulated parameters those that a plan compares with the posterior's."""
         return truth
 
-    def reading_work(self, query: Statistics) -> int:  # noqa: ARG002 - the signature all models share
+    def reading_work(self, query: Any) -> int:
         """The public number of hidden cells that chains of the posterior go through; 0 where nothing takes long."""
         return 0
+
+
+class StatisticsModel(Model):
+    """What models of statistics inherit: how a release of any kind is read, and what public records add.
+
+    A model writes `posterior`, `plug_in` and `strengthened`; a model of one parameter also `population`, `likelihood`
+    and `known_from`, and one that says how a record is drawn `record_law`.
+    """
+
+    @abstractmethod
+    def query(self, schema: Schema) -> Statistics:
+        """What the model asks of the rows, with its sensitivities."""
+
+    @abstractmethod
+    def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> Posterior:
+        """The posterior given released statistics (of one group) and the law of their noise."""
+
+    @abstractmethod
+    def plug_in(self, query: Statistics, value: Value) -> Posterior:
+        """Foulds's posterior: project the noisy statistics and pretend they are exact. Over-confident."""
+
+    def strengthened(self, query: Statistics, value: Value) -> Self:
+        """The same model with its prior strengthened by the exact statistics of public records."""
+        raise NotImplementedError
+
+    def population(self, schema: Schema) -> Scalar | None:
+        """One parameter on the scale on which groups are normal, and what the prior says of it there."""
+        return None
+
+    def likelihood(self, query: Statistics, value: Value, laws: Laws) -> Likelihood:
+        """Log-probability of one group's release, up to a constant, as a function of the parameter."""
+        raise NotImplementedError
+
+    def known_from(self, query: Statistics, log_draws: LogDraws) -> Any:
+        """The posterior of one parameter given draws; `log_draws` is their log-probability at each exact statistic."""
+        return None
+
+    def record_law(self, schema: Schema) -> RecordLaw | None:
+        """How a record is drawn given the parameters by name, so that released draws of them can predict."""
+        return None
 
     def updated(self, public: Any) -> Self:
         """The same model with its prior strengthened by the records of a public dataset, which cost nothing."""
@@ -124,11 +118,11 @@ class StatisticsModel:
         self,
         query: Statistics,
         value: Value,
-        laws: Mapping[str, NoiseLaw],
+        laws: Laws,
         *,
         kind: Literal["noise-aware", "plug-in"] = "noise-aware",
         pooling: Literal["partial"] | None = None,
-        progress: Progress | None = None,
+        progress: Progress = None,
     ) -> Posterior:
         """The posterior of the table, or of every group, which with pooling learn from each other."""
         if pooling is not None and (pooling != "partial" or not query.groups or kind == "plug-in"):

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.counts.simplex import dirichlet_draws, draw_codes
-from discreet.models.base import Progress, Simulated, StatisticsModel, Value
-from discreet.noise import NoiseLaw
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value
 from discreet.posterior import ChainsPosterior, NetworkRecords, network_from_tables
 from discreet.queries.counts_and_sums import Counts, levels_of
 from discreet.queries.families import ConditionalTable, DirichletTables
@@ -81,13 +80,7 @@ class BayesianNetwork(StatisticsModel):
         )
         return Statistics(schema, tables, family).grouped(self.by)
 
-    def posterior(
-        self,
-        query: Statistics,
-        value: Value,
-        laws: Mapping[str, NoiseLaw],
-        progress: Progress | None = None,
-    ) -> ChainsPosterior:
+    def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
         """Draws of all conditional probabilities, by augmentation of the unseen records: exact at any n."""
         schema = query.schema
         return network_from_tables(
@@ -109,13 +102,9 @@ class BayesianNetwork(StatisticsModel):
         priors = {name: (prior + value[name]).tolist() for name, prior in self._priors(query.schema).items()}
         return replace(self, prior={name: _frozen(table) for name, table in priors.items()})
 
-    def record_law(self, schema: Schema) -> NetworkRecords:  # noqa: ARG002 - the signature all models share
+    def record_law(self, schema: Schema) -> NetworkRecords:
         """Codes of all columns, parents before children."""
         return NetworkRecords(self.parents)
-
-    def implied_schema(self) -> None:
-        """Nothing: the levels must be declared."""
-        return
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Conditional probabilities from their priors, then n rows in the order of the graph."""

@@ -4,14 +4,12 @@ With n public one count is enough (L1 sensitivity 1). When the number of used ro
 add-remove) both counts are released, and the posterior averages over the total under a uniform prior up to its bound.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.models.base import Progress, Simulated, StatisticsModel, Value, dirichlet_prior
-from discreet.noise import NoiseLaw
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, dirichlet_prior
 from discreet.posterior import (
     BernoulliRecord,
     BetaMixture,
@@ -58,13 +56,7 @@ class BetaBernoulli(StatisticsModel):
             return both.grouped(self.by)
         return Statistics(schema, (Counts.over(schema, "ones", self.column, cell=(1,)),), family)
 
-    def posterior(
-        self,
-        query: Statistics,
-        value: Value,
-        laws: Mapping[str, NoiseLaw],
-        progress: Progress | None = None,  # noqa: ARG002 - nothing takes long
-    ) -> BetaMixture:
+    def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> BetaMixture:
         """The exact mixture of Beta(k + a, n - k + b) over the true count k."""
         if "counts" not in value:
             return beta_from_count(float(value["ones"]), query.largest_total, self.prior, laws["ones"])
@@ -92,7 +84,7 @@ class BetaBernoulli(StatisticsModel):
         n = query.largest_total
         return beta_given_draws(n, self.prior, log_draws(np.arange(n + 1.0)))
 
-    def population(self, schema: Schema) -> Scalar:  # noqa: ARG002 - the signature all models share
+    def population(self, schema: Schema) -> Scalar:
         """The probability, on the logit scale when groups are pooled."""
         from scipy.special import digamma, polygamma
 
@@ -100,12 +92,12 @@ class BetaBernoulli(StatisticsModel):
         sd = float(np.sqrt(polygamma(1, a) + polygamma(1, b)))
         return Scalar("probability", "logit", float(digamma(a) - digamma(b)), sd, record=BernoulliRecord())
 
-    def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
+    def likelihood(self, query: Statistics, value: Value, laws: Laws) -> Likelihood:
         """What the two noisy counts of a group say of its probability."""
         zeros, ones = (float(count) for count in np.asarray(value["counts"]))
         return two_count_likelihood(zeros, ones, query.sizes, laws["counts"])
 
-    def record_law(self, schema: Schema) -> OneParameter:  # noqa: ARG002 - the signature all models share
+    def record_law(self, schema: Schema) -> OneParameter:
         """Codes 0 and 1."""
         return OneParameter("probability", BernoulliRecord())
 
@@ -113,7 +105,7 @@ class BetaBernoulli(StatisticsModel):
         """One binary column."""
         return Schema({self.column: Binary()})
 
-    def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:  # noqa: ARG002
+    def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Theta from the prior, then n rows."""
         theta = rng.beta(*self.prior)
         return {"probability": theta}, {self.column: (rng.random(n) < theta).astype(np.int64)}

@@ -1,13 +1,11 @@
 """A categorical column: x ~ Categorical(theta), theta ~ Dirichlet(alpha)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.models.base import Progress, Simulated, StatisticsModel, Value, checked_prior, dirichlet_prior
-from discreet.noise import NoiseLaw
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, checked_prior, dirichlet_prior
 from discreet.posterior import DirichletLattice, DirichletPosterior, LevelRecord, OneParameter, dirichlet_from_counts
 from discreet.queries.counts_and_sums import Counts
 from discreet.queries.families import Dirichlet
@@ -34,13 +32,7 @@ class DirichletCategorical(StatisticsModel):
         counts = Counts.over(schema, "counts", self.column)
         return Statistics(schema, (counts,), Dirichlet("probabilities", prior)).grouped(self.by)
 
-    def posterior(
-        self,
-        query: Statistics,
-        value: Value,
-        laws: Mapping[str, NoiseLaw],
-        progress: Progress | None = None,  # noqa: ARG002 - nothing takes long
-    ) -> DirichletLattice:
+    def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> DirichletLattice:
         """The exact posterior over the lattice of true counts."""
         counts = np.asarray(value["counts"], dtype=float)
         prior = np.asarray(self._prior(query))
@@ -57,7 +49,7 @@ class DirichletCategorical(StatisticsModel):
         counts = np.asarray(value["counts"], dtype=float)
         return replace(self, prior=tuple((counts + np.asarray(self._prior(query))).tolist()))
 
-    def record_law(self, schema: Schema) -> OneParameter:  # noqa: ARG002 - the signature all models share
+    def record_law(self, schema: Schema) -> OneParameter:
         """Codes of the levels."""
         return OneParameter("probabilities", LevelRecord())
 

@@ -18,8 +18,7 @@ from discreet.inference.counts.simplex import dirichlet_draws, draw_codes
 from discreet.inference.hidden_markov.hidden_chains import hidden_chains
 from discreet.inference.hidden_markov.hidden_noise import noise_aware_chains
 from discreet.inference.hidden_markov.label_alignment import frequency_order
-from discreet.models.base import Progress, Simulated, StatisticsModel, Value, column_names, prior_number
-from discreet.noise import NoiseLaw
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, column_names, prior_number
 from discreet.posterior import EventGrid, EventLogChain, EventLogPosterior
 from discreet.queries.counts_and_sums import Counts, levels_of
 from discreet.queries.families import HiddenMarkov
@@ -94,13 +93,7 @@ class EventLogHMM(StatisticsModel):
         tables = tuple(Counts.over(schema, name, self.region, self.time, name) for name in self.fields)
         return Statistics(schema, tables, self._family(schema))
 
-    def posterior(
-        self,
-        query: Statistics,
-        value: Value,
-        laws: Mapping[str, NoiseLaw],
-        progress: Progress | None = None,
-    ) -> EventLogPosterior:
+    def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> EventLogPosterior:
         """Draws of states, profiles and transitions given the noisy tables and the law of their noise."""
         counts = {name: np.asarray(value[name], dtype=np.int64) for name in self.fields}
         rng = np.random.default_rng(SEED)
@@ -119,7 +112,7 @@ class EventLogHMM(StatisticsModel):
         family, grid = self._family(query.schema), self.coordinates(query.schema)
         return EventLogChain.from_chain(family, grid, np.asarray(states, dtype=np.int64), profiles, note)
 
-    def updated(self, public: Any) -> NoReturn:  # noqa: ARG002 - the signature all models share
+    def updated(self, public: Any) -> NoReturn:
         """Refused: states have no names that a stronger prior could speak of."""
         raise QueryError("EventLogHMM.updated must not be asked: hidden states have no names that a prior could use")
 
@@ -130,10 +123,6 @@ class EventLogHMM(StatisticsModel):
     def reading_work(self, query: Statistics) -> int:
         """The cells of the log."""
         return query.cells
-
-    def implied_schema(self) -> None:
-        """Nothing: the levels of all columns must be declared."""
-        return
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Parameters from their priors, shares of cells uniform on the simplex, then n events.

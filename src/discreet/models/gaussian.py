@@ -15,7 +15,7 @@ from discreet.inference.gaussian.augmentation import augment
 from discreet.inference.gaussian.central_limit import central_limit
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
 from discreet.inference.gaussian.released_sums import Term
-from discreet.noise import NoiseLaw
+from discreet.models.base import Laws
 from discreet.queries.centred_columns import Axis
 from discreet.queries.statistics import Statistics
 
@@ -69,7 +69,7 @@ def moment_entries(
     return entries
 
 
-def moment_terms(entries: Sequence[Moment], laws: Mapping[str, NoiseLaw]) -> tuple[Term, ...]:
+def moment_terms(entries: Sequence[Moment], laws: Laws) -> tuple[Term, ...]:
     """The same with the law of each number's noise."""
     return tuple(Term(entry.value, laws[entry.name], entry.numbers, entry.levels) for entry in entries)
 

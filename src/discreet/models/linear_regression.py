@@ -8,7 +8,6 @@
 The law of the features is part of the model: what noise does to X'X can only be told against what X may have been.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, Parameters, from_niw
-from discreet.models.base import Progress, Simulated, StatisticsModel, Value, column_names
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, column_names
 from discreet.models.gaussian import (
     SHAPE,
     SIGMAS,
@@ -34,7 +33,6 @@ from discreet.models.gaussian import (
     vector,
 )
 from discreet.models.multivariate_normal import Niw, checked_niw, default_niw, to_niw
-from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior
 from discreet.queries.centred_columns import Axis
 from discreet.queries.counts_and_sums import levels_of
@@ -91,13 +89,7 @@ class LinearRegression(StatisticsModel):
         self._system(schema)  # refuses priors that do not fit the columns
         return moment_query(schema, self._numbers(schema), self._categories(schema), self.by)
 
-    def posterior(
-        self,
-        query: Statistics,
-        value: Value,
-        laws: Mapping[str, NoiseLaw],
-        progress: Progress | None = None,
-    ) -> ChainsPosterior:
+    def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
         """Draws of coefficients and error variance given the noisy moments of the clamped records."""
         schema = query.schema
         entries = moment_entries(query, value, self._numbers(schema), self._categories(schema))
@@ -121,10 +113,6 @@ class LinearRegression(StatisticsModel):
         if len(system.nodes) == 1 or system.factors:
             return replace(self, prior=prior)  # with categories the law of the features has no such short form
         return replace(self, prior=prior, feature_prior=to_niw(system.nodes[:-1]))
-
-    def implied_schema(self) -> None:
-        """Nothing: bounds and levels must be declared."""
-        return
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Parameters of features and target from their priors, then n records."""

@@ -5,8 +5,7 @@ temperature.
 """
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.models.base import Simulated, Value, column_names, number
+from discreet.models.base import Model, Simulated, Value, column_names, number
 from discreet.posterior import CoefficientDraws
 from discreet.queries.centred_columns import Axis
 from discreet.queries.counts_and_sums import levels_of
@@ -30,7 +29,7 @@ Array = NDArray[np.float64]
 SMALLEST, LARGEST = 1e-12, 1e12  # of declared lengths and precisions: their squares and products stay within doubles
 
 
-class LossModel(ABC):
+class LossModel(Model):
     """A model that `GibbsPosterior` asks: what leaves are draws, at a temperature."""
 
     @abstractmethod
@@ -43,19 +42,7 @@ class LossModel(ABC):
         """Draws that were made at this inverse temperature and prior precision; `note` says how, in words."""
         return CoefficientDraws(value, query, beta, precision, stationary, note)
 
-    def implied_schema(self) -> None:
-        """Nothing: bounds and levels must be declared."""
-        return
-
-    def estimands(self, truth: Mapping[str, Any]) -> Mapping[str, Any]:
-        """All parameters."""
-        return truth
-
-    def reading_work(self, query: Loss) -> int:  # noqa: ARG002 - the signature all models share
-        """None: no chain is run to read draws."""
-        return 0
-
-    def updated(self, public: Any) -> NoReturn:  # noqa: ARG002 - the signature all models share
+    def updated(self, public: Any) -> NoReturn:
         """Refused: a convex loss has no conjugate prior that public records could strengthen."""
         raise QueryError(f"{type(self).__name__}.updated must not be asked: a convex loss has no conjugate prior")
 

@@ -25,7 +25,7 @@ class LogisticRegression(MarginModel):
         """The loss log(1 + e^t) - y t: P(y = second level) = 1 / (1 + exp(-z · w)), w ~ N(0, 1/precision)."""
         return Logistic(schema, self._features(schema), self._label(schema, (0.0, 1.0)), self.precision, self._ball)
 
-    def _drawn_targets(self, query: Loss, margins: Array, rng: np.random.Generator) -> NDArray[Any]:  # noqa: ARG002
+    def _drawn_targets(self, query: Loss, margins: Array, rng: np.random.Generator) -> NDArray[Any]:
         return (rng.logistic(size=margins.size) < margins).astype(np.int64)
 
 
@@ -50,7 +50,7 @@ class HingeClassifier(MarginModel):
         features, target = self._features(schema), self._label(schema, (-1.0, 1.0))
         return Hinge(schema, features, target, self.precision, self._ball, width=self.width)
 
-    def _drawn_targets(self, query: Loss, margins: Array, rng: np.random.Generator) -> NDArray[Any]:  # noqa: ARG002
+    def _drawn_targets(self, query: Loss, margins: Array, rng: np.random.Generator) -> NDArray[Any]:
         """Labels that a logistic law gives: a hinge is no likelihood."""
         return (rng.logistic(size=margins.size) < 2.0 * margins).astype(np.int64)
 

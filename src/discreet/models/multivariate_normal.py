@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, NormalNode, Parameters, from_niw
-from discreet.models.base import Progress, Simulated, StatisticsModel, Value, column_names
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, column_names
 from discreet.models.gaussian import (
     SIGMAS,
     centres,
@@ -29,7 +29,6 @@ from discreet.models.gaussian import (
     system_rows,
     vector,
 )
-from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior
 from discreet.queries.centred_columns import Axis
 from discreet.queries.moments import moment_axes, moment_query
@@ -64,13 +63,7 @@ class MultivariateNormal(StatisticsModel):
         self._system(schema)  # refuses a prior that does not fit
         return moment_query(schema, self.columns, (), self.by)
 
-    def posterior(
-        self,
-        query: Statistics,
-        value: Value,
-        laws: Mapping[str, NoiseLaw],
-        progress: Progress | None = None,
-    ) -> ChainsPosterior:
+    def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
         """Draws of mean and covariance given the noisy moments of the clamped records."""
         system = self._system(query.schema)
         terms = moment_terms(moment_entries(query, value, self.columns), laws)
@@ -87,10 +80,6 @@ class MultivariateNormal(StatisticsModel):
         entries = moment_entries(query, value, self.columns)
         system = exact_moments(self._system(query.schema), self._axes(query.schema), entries, query.total)
         return replace(self, prior=to_niw(system.nodes))
-
-    def implied_schema(self) -> None:
-        """Nothing: the bounds must be declared."""
-        return
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Mean and covariance from the prior, then n records."""

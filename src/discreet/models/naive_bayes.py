@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.models.base import Progress, Simulated, StatisticsModel, Value, checked_prior, dirichlet_prior
-from discreet.noise import NoiseLaw
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, checked_prior, dirichlet_prior
 from discreet.posterior import (
     NaiveBayesPlugIn,
     NaiveBayesPosterior,
@@ -82,13 +81,7 @@ class NaiveBayes(StatisticsModel):
         )
         return Statistics(schema, tables, family).grouped(self.by)
 
-    def posterior(
-        self,
-        query: Statistics,
-        value: Value,
-        laws: Mapping[str, NoiseLaw],
-        progress: Progress | None = None,  # noqa: ARG002 - nothing takes long
-    ) -> NaiveBayesPosterior:
+    def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> NaiveBayesPosterior:
         """Exact independent draws: the tables are independent given the class counts, which form a lattice."""
         return naive_bayes_from_tables(
             tables={name: np.asarray(value[name], dtype=float) for name in self.features},
@@ -115,13 +108,9 @@ class NaiveBayes(StatisticsModel):
             feature_prior={name: tuple(map(tuple, table.tolist())) for name, table in rows.items()},
         )
 
-    def record_law(self, schema: Schema) -> NetworkRecords:  # noqa: ARG002 - the signature all models share
+    def record_law(self, schema: Schema) -> NetworkRecords:
         """Codes of "class" and of the features given it."""
         return NetworkRecords({"class": (), **dict.fromkeys(self.features, ("class",))})
-
-    def implied_schema(self) -> None:
-        """Nothing: the levels of class and features must be declared."""
-        return
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Parameters from their priors, then n rows."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, NormalNode, Parameters
-from discreet.models.base import Progress, Simulated, StatisticsModel, Value, number
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, number
 from discreet.models.gaussian import (
     SHAPE,
     SIGMAS,
@@ -28,7 +28,6 @@ from discreet.models.gaussian import (
     plug_in_moments,
     system_rows,
 )
-from discreet.noise import NoiseLaw
 from discreet.posterior import ChainsPosterior
 from discreet.queries.centred_columns import Axis
 from discreet.queries.moments import moment_axes, moment_query
@@ -63,13 +62,7 @@ class Normal(StatisticsModel):
         self._system(schema)  # refuses a prior that does not fit
         return moment_query(schema, (self.column,), (), self.by)
 
-    def posterior(
-        self,
-        query: Statistics,
-        value: Value,
-        laws: Mapping[str, NoiseLaw],
-        progress: Progress | None = None,
-    ) -> ChainsPosterior:
+    def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
         """Draws of mean and variance given the noisy moments of the clamped records."""
         terms = moment_terms(moment_entries(query, value, (self.column,)), laws)
         return _answers(chains_of(self._system(query.schema), self._axes(query.schema), terms, query, progress))
@@ -85,10 +78,6 @@ class Normal(StatisticsModel):
         entries = moment_entries(query, value, (self.column,))
         (node,) = exact_moments(self._system(query.schema), self._axes(query.schema), entries, query.total).nodes
         return replace(self, prior=(float(node.mean[0]), float(node.precision[0, 0]), node.shape, node.rate))
-
-    def implied_schema(self) -> None:
-        """Nothing: the bounds must be declared."""
-        return
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Mean and variance from the prior, then n records."""

@@ -3,7 +3,6 @@
 Clamping is part of the likelihood: a record on a bound says "at least this far out".
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,9 +11,8 @@ from numpy.typing import NDArray
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.one_sum.clamped_records import ClampedNormal
-from discreet.models.base import Progress, Simulated, StatisticsModel, Value, number
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, number
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
-from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws, curve_given_draws
 from discreet.queries.centred_columns import Axis
@@ -64,13 +62,7 @@ class NormalMean(StatisticsModel):
         family = GaussianMean("mean", self._prior(schema), self.sd, self._axis(schema))
         return sum_query(schema, self.column, self.by, family)
 
-    def posterior(
-        self,
-        query: Statistics,
-        value: Value,
-        laws: Mapping[str, NoiseLaw],
-        progress: Progress | None = None,  # noqa: ARG002 - nothing takes long
-    ) -> CurvePosterior:
+    def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> CurvePosterior:
         """The exact posterior of the mean, by Fourier inversion and quadrature."""
         released = noisy_sum(query, value, laws, self._record(query.schema))
         mean, sd = self._prior(query.schema)
@@ -100,17 +92,13 @@ class NormalMean(StatisticsModel):
         """The mean itself, when groups are pooled."""
         return Scalar("mean", "identity", *self._prior(schema), record=self._record(schema))
 
-    def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
+    def likelihood(self, query: Statistics, value: Value, laws: Laws) -> Likelihood:
         """Log-probability of a group's release as a function of the parameter."""
         return noisy_sum(query, value, laws, self._record(query.schema)).log_likelihood
 
     def record_law(self, schema: Schema) -> OneParameter:
         """Normal numbers of the known deviation, before clamping."""
         return OneParameter("mean", self._record(schema))
-
-    def implied_schema(self) -> None:
-        """Nothing: the bounds must be declared."""
-        return
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """A mean from the prior, then n cells."""

@@ -5,8 +5,7 @@ models share the prior, one noisy sum of clamped records, and a posterior on the
 its conjugate update and how its records are simulated.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -15,9 +14,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.one_sum.clamped_records import ClampedExponential, ClampedPoisson, ClampedRecord
-from discreet.models.base import Progress, Simulated, StatisticsModel, Value, prior_number
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, prior_number
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
-from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws, curve_given_draws
 from discreet.queries.centred_columns import Axis
@@ -32,7 +30,7 @@ LOG = Link("log")
 
 
 @dataclass(frozen=True)
-class RateModel(StatisticsModel, ABC):
+class RateModel(StatisticsModel):
     """A rate with a Gamma(prior[0], rate prior[1]) prior, given a noisy sum."""
 
     column: str
@@ -71,13 +69,7 @@ class RateModel(StatisticsModel, ABC):
         self.check(schema)
         return sum_query(schema, self.column, self.by, self.family(self._axis(schema)))
 
-    def posterior(
-        self,
-        query: Statistics,
-        value: Value,
-        laws: Mapping[str, NoiseLaw],
-        progress: Progress | None = None,  # noqa: ARG002 - nothing takes long
-    ) -> CurvePosterior:
+    def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> CurvePosterior:
         """The exact posterior of the rate, by Fourier inversion and quadrature."""
         return self._curve(self.prior, self.likelihood(query, value, laws), query.schema)
 
@@ -96,7 +88,7 @@ class RateModel(StatisticsModel, ABC):
         """The same model with the records of a public dataset added to its prior (clamped as the schema says)."""
         return replace(self, prior=self.conjugate(*plain_sum(query, value, self._axis(query.schema))))
 
-    def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
+    def likelihood(self, query: Statistics, value: Value, laws: Laws) -> Likelihood:
         """Log-probability of a (group's) release as a function of the rate."""
         return noisy_sum(query, value, laws, self.record(self._axis(query.schema))).log_likelihood
 
@@ -107,10 +99,6 @@ class RateModel(StatisticsModel, ABC):
     def record_law(self, schema: Schema) -> OneParameter:
         """Records of the rate, before clamping."""
         return OneParameter("rate", self.record(self._axis(schema)))
-
-    def implied_schema(self) -> None:
-        """Nothing: the bounds must be declared."""
-        return
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """A rate from the prior, then n records."""

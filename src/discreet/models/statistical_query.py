@@ -6,14 +6,13 @@ The parameter is the average of the rows that are there, not of a population the
 wide as the noise, and the prior says what the average may be before the release.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.models.base import Progress, Simulated, StatisticsModel, Value, dirichlet_prior
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, dirichlet_prior
 from discreet.models.sums import plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
@@ -52,13 +51,7 @@ class StatisticalQuery(StatisticsModel):
         """The sum of the column."""
         return sum_query(schema, self.column, self.by, BoundedMean("mean", self.prior, self._axis(schema)))
 
-    def posterior(
-        self,
-        query: Statistics,
-        value: Value,
-        laws: Mapping[str, NoiseLaw],
-        progress: Progress | None = None,  # noqa: ARG002 - nothing takes long
-    ) -> CurvePosterior:
+    def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> CurvePosterior:
         """Prior times the probability of the noise that the mean implies; a private number of rows is summed out."""
         released = _NoisyMean.of(query, value, laws, self._axis(query.schema))
         return self._curve(released, query.schema)
@@ -92,15 +85,11 @@ class StatisticalQuery(StatisticsModel):
         axis = self._axis(schema)
         return Scalar("mean", "logit", *self._logit_moments(), ends=axis.ends)
 
-    def likelihood(self, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw]) -> Likelihood:
+    def likelihood(self, query: Statistics, value: Value, laws: Laws) -> Likelihood:
         """Log-probability of a group's release as a function of the parameter."""
         return _NoisyMean.of(query, value, laws, self._axis(query.schema))
 
     # no record_law: an average says nothing of the law of the cells, so its draws predict no record
-
-    def implied_schema(self) -> None:
-        """Nothing: the bounds must be declared."""
-        return
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """A mean from the prior, then n cells that have it, as nearly as the column's grid can say."""
@@ -146,7 +135,7 @@ class _NoisyMean:
     log_totals: Array
 
     @classmethod
-    def of(cls, query: Statistics, value: Value, laws: Mapping[str, NoiseLaw], axis: Axis) -> "_NoisyMean":
+    def of(cls, query: Statistics, value: Value, laws: Laws, axis: Axis) -> "_NoisyMean":
         sizes = query.sizes
         if "n" not in value:
             totals, log_totals = np.array([float(sizes.highest)]), np.zeros(1)

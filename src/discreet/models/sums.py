@@ -1,14 +1,12 @@
 """What models of one noisy sum share: the query, the likelihood of their parameter, and the plug-in sum."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from discreet.inference.one_sum.clamped_records import ClampedRecord, ValueGrid
 from discreet.inference.one_sum.fourier import NoisySum
-from discreet.models.base import Value
-from discreet.noise import NoiseLaw
+from discreet.models.base import Laws, Value
 from discreet.queries.centred_columns import Axis
 from discreet.queries.counts_and_sums import Counts, Statistic, Sum
 from discreet.queries.families import OneSum
@@ -32,7 +30,7 @@ def lattice_of(axis: Axis) -> ValueGrid:
     return ValueGrid(axis.centre, axis.unit, axis.reach, -0.5 * axis.grid if axis.shift else 0.0)
 
 
-def noisy_sum(query: Statistics, value: Value, laws: Mapping[str, NoiseLaw], record: ClampedRecord) -> NoisySum:
+def noisy_sum(query: Statistics, value: Value, laws: Laws, record: ClampedRecord) -> NoisySum:
     """The released numbers of one group, ready to be asked for the likelihood of a parameter."""
     size = {"released_size": float(value["n"]), "size_law": laws["n"]} if "n" in value else {}
     return NoisySum(float(value["sum"]), laws["sum"], record, query.sizes, **size)  # type: ignore[arg-type]

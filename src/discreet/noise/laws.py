@@ -60,7 +60,7 @@ class DiscreteLaplace:
         """What a move of the statistics shows at most: its length over the scale."""
         return float(np.abs(move / self.scale).sum())
 
-    def largest_tilt(self, farthest: float) -> float:  # noqa: ARG002 - the signature both laws share
+    def largest_tilt(self, farthest: float) -> float:
         """A bound on the tilt that moves the mean of the noise as far as `farthest`."""
         return 1.0 / self.scale
 

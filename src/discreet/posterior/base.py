@@ -50,7 +50,7 @@ class Posterior(ABC):
         lower, upper = self._quantiles(tails(level))
         return {name: (lower[name], upper[name]) for name in lower} if isinstance(lower, dict) else (lower, upper)
 
-    def log_density(self, x: Any) -> Any:  # noqa: ARG002 - the signature all posteriors share
+    def log_density(self, x: Any) -> Any:
         """Log posterior density at x; refused where a posterior has none of its own."""
         raise QueryError(f"{type(self).__name__}.log_density {self._no_density}")
 

@@ -114,7 +114,7 @@ class Draws(Posterior):
         means = self.mean()
         return {"mean": means, "draws": {name: np.full(mean.shape, self.draws) for name, mean in means.items()}}
 
-    def _tree(self, draws: int, rng: np.random.Generator | None, attributes: Mapping[str, Any] | None) -> Any:  # noqa: ARG002 - what was released is all there is
+    def _tree(self, draws: int, rng: np.random.Generator | None, attributes: Mapping[str, Any] | None) -> Any:
         return to_datatree(self.values, self._axes(), {"note": self.note, **(attributes or {})})
 
     @staticmethod

@@ -58,11 +58,11 @@ class EventLogChain(EventLogPosterior):
         """Refused: the spread of a tempered chain."""
         raise _refusal("sd")
 
-    def quantile(self, q: float) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
+    def quantile(self, q: float) -> NoReturn:
         """Refused: the spread of a tempered chain."""
         raise _refusal("quantile")
 
-    def interval(self, level: float = 0.9) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
+    def interval(self, level: float = 0.9) -> NoReturn:
         """Refused: the spread of a tempered chain."""
         raise _refusal("interval")
 

@@ -64,7 +64,7 @@ class GroupedPosterior(Posterior):
         rng = np.random.default_rng(rng)
         return self._each(lambda part: part.predict(n, rng))
 
-    def log_density(self, x: object) -> NoReturn:  # noqa: ARG002 - the signature all posteriors share
+    def log_density(self, x: object) -> NoReturn:
         """Refused: a density belongs to one group."""
         raise QueryError(
             f'GroupedPosterior.log_density must be asked of one group, posterior["{next(iter(self))}"].log_density(x)'

@@ -35,7 +35,7 @@ class KnownSize:
         """0 at the public number, -inf elsewhere."""
         return np.asarray(np.where(np.asarray(totals) == self.highest, 0.0, -np.inf))
 
-    def sample(self, rng: np.random.Generator) -> int:  # noqa: ARG002 - the signature all sizes share
+    def sample(self, rng: np.random.Generator) -> int:
         """The public number."""
         return self.highest
 

@@ -146,7 +146,7 @@ class KnownCells:
         """Unused: the window is complete."""
         return 1
 
-    def window(self, radius: int) -> CountWindow:  # noqa: ARG002 - the protocol's signature
+    def window(self, radius: int) -> CountWindow:
         """The given weights, whatever the radius."""
         return self.weights
 

@@ -22,6 +22,8 @@ from discreet.guarantee import Basis, Budget, ConjugateProfile, GaussianDP, Guar
 from discreet.mechanisms.base import (
     RATIO_ERROR,
     Drawing,
+    Progress,
+    Released,
     check_draws,
     check_grid,
     check_label,
@@ -70,7 +72,7 @@ class ConjugateSample(Drawing):
         check_label(name, self.label)
         object.__setattr__(self, "grid", check_grid(name, self.grid))
 
-    def fractions(self, query: Statistics) -> tuple[float, float]:  # noqa: ARG002 - the signature all samplers share
+    def fractions(self, query: Statistics) -> tuple[float, float]:
         """R and m, from public facts: both 1 here."""
         return 1.0, 1.0
 
@@ -108,13 +110,7 @@ class ConjugateSample(Drawing):
         family = _family(self, query)
         return partial(self.log_law, query, value[family.parameter]) if family.law else None
 
-    def apply(
-        self,
-        noise: NoiseSource,
-        query: Statistics,
-        dataset: Dataset,
-        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - nothing takes long
-    ) -> dict[str, np.ndarray[Any, Any]]:
+    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset, progress: Progress = None) -> Released:
         """Read the exact statistic once, draw, round to the public grid.
 
         What maps a place between bounds to them is public and comes after rounding.
@@ -140,7 +136,7 @@ class DirectSample(ConjugateSample):
     short_name = "direct"
 
     @classmethod
-    def within(cls, budget: Budget, query: Statistics) -> tuple[Drawing, ...]:  # noqa: ARG003 - nothing to choose
+    def within(cls, budget: Budget, query: Statistics) -> tuple[Drawing, ...]:
         """What it costs is compared with the budget."""
         return (cls(),) if budget.delta else ()
 
@@ -167,7 +163,7 @@ class _Calibrated(ConjugateSample):
             object.__setattr__(self, "delta", positive(f"{name}.delta", self.delta, below=1.0))
 
     @classmethod
-    def within(cls, budget: Budget, query: Statistics) -> tuple[Drawing, ...]:  # noqa: ARG003 - the same for every query
+    def within(cls, budget: Budget, query: Statistics) -> tuple[Drawing, ...]:
         """The fraction that meets the budget."""
         return (cls(epsilon=budget.epsilon, delta=budget.delta),) if budget.delta else ()
 

@@ -19,7 +19,7 @@ from discreet.accounting.rounding import rational, root_up, round_up
 from discreet.checks import positive
 from discreet.errors import GuaranteeError
 from discreet.guarantee import ZCDP, Basis, Budget, Guarantee, PureDP
-from discreet.mechanisms.base import Mechanism, Reading, Score, check_label
+from discreet.mechanisms.base import Mechanism, Progress, Reading, Released, Score, check_label
 from discreet.mechanisms.noisy_statistics.noise_scale import noise_scale
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.sources import NoiseSource
@@ -106,13 +106,7 @@ class NoisyStatistics(Mechanism):
         """The declared shape of every statistic."""
         return {statistic.name: statistic.shape for statistic in query.statistics}
 
-    def apply(
-        self,
-        noise: NoiseSource,
-        query: Statistics,
-        dataset: Dataset,
-        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - nothing takes long
-    ) -> dict[str, np.ndarray[Any, Any]]:
+    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset, progress: Progress = None) -> Released:
         """Read the exact sums once and add the noise in Python integers, which neither wrap nor saturate."""
         exact = dataset.source.statistics(query)
         laws = self.laws(query)
@@ -134,7 +128,7 @@ class NoisyStatistics(Mechanism):
         return model.given_statistics(query, value, self.laws(query), **how)
 
     @classmethod
-    def within(cls, budget: Budget, query: Statistics) -> tuple[Mechanism, ...]:  # noqa: ARG003 - the same for all
+    def within(cls, budget: Budget, query: Statistics) -> tuple[Mechanism, ...]:
         """Laplace noise, and with a delta Gaussian noise."""
         laplace = cls(epsilon=budget.epsilon)
         return (laplace, cls(epsilon=budget.epsilon, delta=budget.delta)) if budget.delta else (laplace,)

@@ -22,6 +22,8 @@ from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.mechanisms.base import (
     RATIO_ERROR,
     Drawing,
+    Progress,
+    Released,
     check_draws,
     check_grid,
     check_label,
@@ -146,13 +148,7 @@ class PosteriorSample(Drawing):
         """One row per draw; vectors in the order of the declared levels."""
         return {name: (self.draws, *shape) for name, shape in self._family(query).shapes.items()}
 
-    def apply(
-        self,
-        noise: NoiseSource,
-        query: Statistics,
-        dataset: Dataset,
-        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - nothing takes long
-    ) -> dict[str, np.ndarray[Any, Any]]:
+    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset, progress: Progress = None) -> Released:
         """Read the exact statistics once, temper, draw, round to the public grid."""
         family, grid, exact = self._family(query), self._grid(query), dataset.source.statistics(query.whole)
         if self.arithmetic == "exact":

@@ -7,7 +7,7 @@ noise, never as they are  [Foulds et al. 2016, supplement; Neal 2001]. Proof: pr
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -20,7 +20,17 @@ from discreet.accounting.rounding import rational, round_up
 from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Composed, Guarantee, PureDP, Repeated
-from discreet.mechanisms.base import RATIO_ERROR, Drawing, Reading, check_draws, check_grid, check_label, rounding_words
+from discreet.mechanisms.base import (
+    RATIO_ERROR,
+    Drawing,
+    Progress,
+    Reading,
+    Released,
+    check_draws,
+    check_grid,
+    check_label,
+    rounding_words,
+)
 from discreet.mechanisms.private_gibbs.paid_sweeps import ProfileSpace, annealed, log_weight, stacked_counts
 from discreet.mechanisms.private_gibbs.private_gibbs import HIDDEN, SAMPLER, profile_space
 from discreet.noise import DiscreteLaplace
@@ -123,13 +133,7 @@ class PrivateAnnealing(Drawing):
             RELEASED[self.weights]: (self.draws if self.weights == "resample" else self.particles,),
         }
 
-    def apply(
-        self,
-        noise: NoiseSource,
-        query: Statistics,
-        dataset: Dataset,
-        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - nothing takes long
-    ) -> dict[str, np.ndarray[Any, Any]]:
+    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset, progress: Progress = None) -> Released:
         """Read the exact counts once, anneal every particle from the prior, and show the weights as they are paid."""
         space, stream, temperatures = self._space(query), noise.stream(), self.temperatures(query)
         exact = stacked_counts(space.family, dataset.source.statistics(query))

@@ -6,17 +6,25 @@ C = Σ_d log((1 - (L_d - 1) a_d)/a_d) bounds how far one event moves a log-likel
 updates  [Foulds et al. 2016, §4]. Proof: private_gibbs.md.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
-
-import numpy as np
 
 from discreet.accounting.chain_costs import LARGEST_TRUNCATION, ROUND_UP
 from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
-from discreet.mechanisms.base import RATIO_ERROR, Drawing, Reading, check_grid, check_label, public_grid, rounding_words
+from discreet.mechanisms.base import (
+    RATIO_ERROR,
+    Drawing,
+    Progress,
+    Reading,
+    Released,
+    check_grid,
+    check_label,
+    public_grid,
+    rounding_words,
+)
 from discreet.mechanisms.private_gibbs.chain_temperature import chain_temperature
 from discreet.mechanisms.private_gibbs.paid_sweeps import ProfileSpace, public_start, stacked_counts, tempered_sweeps
 from discreet.noise.sources import NoiseSource
@@ -102,13 +110,7 @@ class PrivateGibbs(Drawing):
             **{field: (self.sweeps, family.states, levels) for field, levels in family.fields},
         }
 
-    def apply(
-        self,
-        noise: NoiseSource,
-        query: Statistics,
-        dataset: Dataset,
-        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - nothing takes long
-    ) -> dict[str, np.ndarray[Any, Any]]:
+    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset, progress: Progress = None) -> Released:
         """Read the exact counts once and run the chain from the prior."""
         space, stream = self._space(query), noise.stream()
         exact = stacked_counts(space.family, dataset.source.statistics(query))

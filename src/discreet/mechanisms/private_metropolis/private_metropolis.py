@@ -7,18 +7,15 @@ The logit l moves by at most R/T, so that each step is bounded-range. Proof: pri
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
-
-import numpy as np
+from typing import cast
 
 from discreet.accounting.chain_costs import ROUND_UP
 from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
-from discreet.mechanisms.base import Drawing, check_grid, check_label, checked_interval, public_grid
+from discreet.mechanisms.base import Drawing, Progress, Released, check_grid, check_label, checked_interval, public_grid
 from discreet.mechanisms.draws.declared_space import DeclaredSpace
 from discreet.mechanisms.draws.exact_grid import grid_ends
 from discreet.mechanisms.private_metropolis.barker_walk import barker_walk
@@ -108,13 +105,7 @@ class PrivateMetropolis(Drawing):
         """One state after each step."""
         return {self._family(query).parameter: (self.steps,)}
 
-    def apply(
-        self,
-        noise: NoiseSource,
-        query: Statistics,
-        dataset: Dataset,
-        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - nothing takes long
-    ) -> dict[str, np.ndarray[Any, Any]]:
+    def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset, progress: Progress = None) -> Released:
         """Read the exact statistic once and walk."""
         family = self._family(query)
         exact, n = family.statistic(dataset.source.statistics(query.whole), query.largest_total)

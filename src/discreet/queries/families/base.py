@@ -65,15 +65,15 @@ class Family(ABC):
         """The declared spaces, for a privacy officer."""
         raise NotImplementedError
 
-    def labels(self, tables: "Sequence[Counts]") -> list[str]:  # noqa: ARG002 - the socket's signature
+    def labels(self, tables: "Sequence[Counts]") -> list[str]:
         """What every parameter is the probability of; nothing where parameters are not all such probabilities."""
         return []
 
-    def draw_levels(self, tables: "Sequence[Counts]") -> dict[str, tuple[str, ...]]:  # noqa: ARG002
+    def draw_levels(self, tables: "Sequence[Counts]") -> dict[str, tuple[str, ...]]:
         """The declared levels of the last axis of a draw, by parameter."""
         return {}
 
-    def score(self, exact: Mapping[str, Any], other: Mapping[str, Any]) -> Callable[[Values], Array]:  # noqa: ARG002
+    def score(self, exact: Mapping[str, Any], other: Mapping[str, Any]) -> Callable[[Values], Array]:
         """The log-likelihood ratio of two tables for draws, up to constants and a positive factor."""
         raise QueryError("audit must have noisy statistics, or draws of parameters, got a chain of hidden states")
 

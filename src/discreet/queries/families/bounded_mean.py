@@ -60,7 +60,7 @@ class BoundedMean(OneSum):
         parameters = {"prior": self.prior[::-1], "n": n, "scale": scale, "shrink": shrink}
         return RenyiDP("dirichlet", parameters, basis("log-partition of the Beta laws, Theorem 1"))
 
-    def range_between(self, low: float, high: float) -> float:  # noqa: ARG002 - the largest follows from the smallest
+    def range_between(self, low: float, high: float) -> float:
         """2 C at two levels."""
         return 2.0 * log_ratio(2, low)
 

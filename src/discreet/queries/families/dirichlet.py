@@ -62,7 +62,7 @@ class Dirichlet(OneConjugate):
         """Of the probabilities, or of their logarithms."""
         return self.tables[0].flat(tempering)
 
-    def statistic(self, exact: Mapping[str, Any], n: int) -> tuple[Any, int]:  # noqa: ARG002 - the socket's signature
+    def statistic(self, exact: Mapping[str, Any], n: int) -> tuple[Any, int]:
         """The count of the one level, and of both: rows that a bad cell excludes are in neither."""
         (counts,) = exact.values()
         assert self.coordinate is not None

@@ -23,7 +23,7 @@ class ExponentialRate(Rate):
     prior: tuple[float, float]
     axis: Axis
 
-    def flat(self, tempering: Tempering) -> Array:  # noqa: ARG002 - the same for every tempering
+    def flat(self, tempering: Tempering) -> Array:
         """The rate is its own natural parameter, up to the sign."""
         return np.array([1.0, 0.0])
 
@@ -59,7 +59,7 @@ class ExponentialRate(Rate):
         """Records are events."""
         return float(n), n * max(self.axis.ends[1], 0.0)
 
-    def strengthened(self, count: int, shares: tuple[float, ...]) -> tuple[float, ...]:  # noqa: ARG002
+    def strengthened(self, count: int, shares: tuple[float, ...]) -> tuple[float, ...]:
         """Records at the prior mean."""
         (shape, rate), (low, high) = self.prior, self.axis.ends
         return shape + count, rate + count * min(max(rate / shape, low), high)

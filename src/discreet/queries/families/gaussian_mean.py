@@ -38,7 +38,7 @@ class GaussianMean(OneSum):
         """The precision has not vanished; the mean may be anything."""
         return bool(part[0] > 0)
 
-    def flat(self, tempering: Tempering) -> Array:  # noqa: ARG002 - the same for every tempering
+    def flat(self, tempering: Tempering) -> Array:
         """A flat density has no precision."""
         return np.zeros(2)
 
@@ -75,7 +75,7 @@ class GaussianMean(OneSum):
         precision = float(part[0]) + weight * n / self.sd**2
         return min(1.0 / math.sqrt(precision), UNIFORM * (space[1] - space[0]))
 
-    def strengthened(self, count: int, shares: tuple[float, ...]) -> tuple[float, ...]:  # noqa: ARG002
+    def strengthened(self, count: int, shares: tuple[float, ...]) -> tuple[float, ...]:
         """Records at the prior mean."""
         mean, sd = self.prior
         return mean, (1.0 / sd**2 + count / self.sd**2) ** -0.5

@@ -53,7 +53,7 @@ class PoissonRate(Rate):
         """Counts are events."""
         return n * max(self.axis.ends[1], 0.0), float(n)
 
-    def strengthened(self, count: int, shares: tuple[float, ...]) -> tuple[float, ...]:  # noqa: ARG002
+    def strengthened(self, count: int, shares: tuple[float, ...]) -> tuple[float, ...]:
         """Records at the prior mean."""
         (shape, rate), (low, high) = self.prior, self.axis.ends
         return shape + count * min(max(shape / rate, low), high), rate + count

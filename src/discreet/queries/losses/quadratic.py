@@ -34,6 +34,6 @@ class Quadratic(Loss):
         """Its normal law is drawn as it is."""
         raise QueryError("GibbsPosterior.sampler must be exact for a quadratic mean, got langevin")
 
-    def recommended_precision(self, mu: float) -> float:  # noqa: ARG002 - the signature of all losses
+    def recommended_precision(self, mu: float) -> float:
         """What one record says."""
         return 1.0

@@ -97,7 +97,7 @@ class RepairedParquet:
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {RAW} AS {self.together}")
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {self.view}")
 
-    def batches(self, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":  # noqa: ARG002
+    def batches(self, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
         """Refused: what is kept in several types is put together by the engine."""
         raise SchemaError("open.source must be Parquet files of equal types to be read as they are")
 
