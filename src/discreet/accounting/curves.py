@@ -13,7 +13,6 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.rounding import SMALLEST_DELTA, ULPS, outward, outward_delta
 from discreet.numerics.stirling import log_excess_at
@@ -28,7 +27,6 @@ __all__ = [
     "zcdp_renyi",
 ]
 
-Array = NDArray[np.float64]
 
 CLOSE = 0.9  # two tails whose ratio is larger are not subtracted
 NODES = 10

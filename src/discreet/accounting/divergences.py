@@ -21,12 +21,13 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.accounting.conversions import solve_decreasing
 from discreet.accounting.curves import gaussian_renyi
 from discreet.accounting.rounding import ULPS, outward
 from discreet.errors import GuaranteeError
+from discreet.numerics.arrays import Array
 from discreet.numerics.stirling import STIRLING, entropy_excess, log_excess
 
 __all__ = [
@@ -42,7 +43,6 @@ __all__ = [
     "share_of_step",
 ]
 
-Array = NDArray[np.float64]
 
 # Renyi divergence does not decrease with the order: the limit at order 1 is bounded by the value just above it.
 SMALLEST_ORDER = 1 + 2.0**-40

@@ -22,15 +22,14 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.conversions import solve_decreasing
 from discreet.accounting.profiles import discrete_gaussian_tail
 from discreet.errors import GuaranteeError
+from discreet.numerics.arrays import Array
 
 __all__ = ["LossDistribution", "compose_all", "grid_for"]
 
-Array = NDArray[np.float64]
 Survival = Callable[[Array], tuple[Array, Array]]
 
 UNIT_ROUNDOFF = 2.0**-53

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.conversions import solve_decreasing
 from discreet.accounting.rounding import MARGIN, SMALLEST_DELTA, ULPS, outward_delta, rational
 from discreet.errors import GuaranteeError
+from discreet.numerics.arrays import Array
 from discreet.numerics.gamma_functions import log_gamma_ratio
 
 __all__ = [
@@ -41,7 +42,6 @@ __all__ = [
     "discrete_laplace_epsilon",
 ]
 
-Array = NDArray[np.float64]
 
 # Below sigma(-600) the incomplete beta function is its leading term to every digit, and the argument would underflow.
 DEEP = 600.0

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["JointTest", "joint_distribution_test"]
+from discreet.numerics.arrays import Array
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
+__all__ = ["JointTest", "joint_distribution_test"]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.mechanisms import Mechanism
+from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Branch, Loss
 from discreet.schema import LabelOnly, Person
 from discreet.sources import CodedRows, Dataset
@@ -20,7 +21,6 @@ from discreet.sources.design import Design
 
 __all__ = ["LossPair", "dense_rows", "furthest_pair"]
 
-Array = NDArray[np.float64]
 Cells = NDArray[np.int64]
 
 MOST_CORNERS = 64

@@ -8,13 +8,13 @@ with the autocorrelations summed in pairs while the pairs are positive and decre
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import QueryError
+from discreet.numerics.arrays import Array
 
 __all__ = ["bulk_ess", "split_rhat"]
 
-Array = NDArray[np.float64]
 
 FEWEST_DRAWS = 4
 

@@ -18,6 +18,7 @@ from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.counts.simplex import dirichlet_draws, draw_codes
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value
+from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior, NetworkRecords, network_from_tables
 from discreet.queries.counts_and_sums import Counts, levels_of
 from discreet.queries.families import ConditionalTable, DirichletTables
@@ -26,7 +27,6 @@ from discreet.schema import Schema
 
 __all__ = ["BayesianNetwork"]
 
-Array = NDArray[np.float64]
 
 PLUG_IN_DRAWS = (4, 1000)
 

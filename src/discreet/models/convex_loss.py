@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.models.loss_model import Array, MarginModel, checked_size
+from discreet.models.loss_model import MarginModel, checked_size
+from discreet.numerics.arrays import Array
 from discreet.queries.losses import Loss, Tabulated, Target
 from discreet.schema import Bounded, Schema
 

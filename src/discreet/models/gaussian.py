@@ -16,6 +16,7 @@ from discreet.inference.gaussian.central_limit import central_limit
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
 from discreet.inference.gaussian.released_sums import Term
 from discreet.models.base import Laws
+from discreet.numerics.arrays import Array
 from discreet.queries.centred_columns import Axis
 from discreet.queries.statistics import Statistics
 
@@ -36,7 +37,6 @@ __all__ = [
     "vector",
 ]
 
-Array = NDArray[np.float64]
 
 MOST_RECORDS = 2000
 SEED = 0  # of the chains: public, so that a release has one posterior

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.models.base import Model, Simulated, Value, column_names, number
+from discreet.numerics.arrays import Array
 from discreet.posterior import CoefficientDraws
 from discreet.queries.centred_columns import Axis
 from discreet.queries.counts_and_sums import levels_of
@@ -24,7 +25,6 @@ from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 
 __all__ = ["LossModel", "MarginModel", "checked_interval", "checked_size"]
 
-Array = NDArray[np.float64]
 
 SMALLEST, LARGEST = 1e-12, 1e12  # of declared lengths and precisions: their squares and products stay within doubles
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.models.base import number
-from discreet.models.loss_model import Array, MarginModel, checked_size
+from discreet.models.loss_model import MarginModel, checked_size
+from discreet.numerics.arrays import Array
 from discreet.queries.losses import Hinge, Huber, Logistic, Loss, Poisson
 from discreet.schema import Bounded, Count, Schema
 

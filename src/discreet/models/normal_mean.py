@@ -6,13 +6,13 @@ Clamping is part of the likelihood: a record on a bound says "at least this far 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.one_sum.clamped_records import ClampedNormal
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, number
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
+from discreet.numerics.arrays import Array
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws, curve_given_draws
 from discreet.queries.centred_columns import Axis
@@ -22,7 +22,6 @@ from discreet.schema import Schema
 
 __all__ = ["NormalMean"]
 
-Array = NDArray[np.float64]
 IDENTITY = Link("identity")
 
 SMALLEST_SD = 1e-3  # of the declared range: bounds that are a thousand deviations apart say nothing about the data

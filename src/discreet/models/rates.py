@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.one_sum.clamped_records import ClampedExponential, ClampedPoisson, ClampedRecord
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, prior_number
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
+from discreet.numerics.arrays import Array
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws, curve_given_draws
 from discreet.queries.centred_columns import Axis
@@ -25,7 +25,6 @@ from discreet.schema import Bounded, Count, Schema
 
 __all__ = ["GammaExponential", "GammaPoisson", "RateModel"]
 
-Array = NDArray[np.float64]
 LOG = Link("log")
 
 

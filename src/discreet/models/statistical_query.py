@@ -9,12 +9,12 @@ wide as the noise, and the prior says what the average may be before the release
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, dirichlet_prior
 from discreet.models.sums import plain_sum, sum_query
 from discreet.noise import NoiseLaw
+from discreet.numerics.arrays import Array
 from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws
 from discreet.queries.centred_columns import Axis
@@ -25,7 +25,6 @@ from discreet.schema.row_counts import Sizes
 
 __all__ = ["StatisticalQuery"]
 
-Array = NDArray[np.float64]
 
 WINDOW = 45.0  # nats of the noise on the number of rows beyond which a total cannot matter
 MOST_TOTALS = 2000

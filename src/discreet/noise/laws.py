@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import GuaranteeError
+from discreet.numerics.arrays import Array
 
 __all__ = ["DiscreteGaussian", "DiscreteLaplace", "DiscreteNoise", "Laplace", "NoiseLaw", "law_from_json"]
 
-Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
 STEEPEST = 200.0  # a tilt e^{200 v} leaves nothing but the highest value of v

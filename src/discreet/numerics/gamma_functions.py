@@ -8,13 +8,12 @@ lets the large terms cancel on paper instead of in floating point.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from discreet.numerics.arrays import Array
 from discreet.numerics.stirling import stirling_error
 
 __all__ = ["log_beta_kernel", "log_gamma_ratio", "log_polya"]
-
-Array = NDArray[np.float64]
 
 
 def log_gamma_ratio(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:

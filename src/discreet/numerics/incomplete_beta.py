@@ -7,13 +7,13 @@ truncated posteriors with many records reach at once (Beta(3.6e5, 1) on [0.05, 0
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from discreet.numerics.arrays import Array
 from discreet.numerics.gamma_functions import log_beta_kernel
 
 __all__ = ["log_incomplete_beta"]
 
-Array = NDArray[np.float64]
 
 SMALLEST = 1e-290  # scipy's relative accuracy degrades below, towards the subnormal numbers
 MOST_TERMS = 20_000  # a few dozen at most in the tails; of order sqrt(a + b) next to the mean

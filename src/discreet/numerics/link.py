@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.numerics.arrays import Array
 
 __all__ = ["Link"]
 
-Array = NDArray[np.float64]
 
 FARTHEST = {"identity": np.inf, "log": 690.0, "logit": 690.0}  # e^690 is the edge of double precision
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.numerics.arrays import Array
+
 __all__ = ["SmoothDistribution"]
 
-Array = NDArray[np.float64]
 
 NODES = 4096  # of the finer grid, at least
 VANISHED = 1e-9  # of the peak: a density that ends higher is cut off there, and is not periodic

@@ -4,11 +4,12 @@ import math
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from discreet.numerics.arrays import Array
 
 __all__ = ["STIRLING", "entropy_excess", "log_excess", "log_excess_at", "stirling_error"]
 
-Array = NDArray[np.float64]
 T = TypeVar("T", float, Array)
 
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)  # of 1/z, 1/z³, …: from 16 on the next is below 1e-16

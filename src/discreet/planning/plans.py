@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Budget, Guarantee
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import Model
+from discreet.numerics.arrays import Array
 from discreet.pipeline import check_types, query_of
 from discreet.planning.public_records import PublicRecords, public_records
 from discreet.planning.simulated_runs import Runs, simulated_runs
@@ -23,7 +23,6 @@ from discreet.schema import Binary, Categorical, Column, Schema
 
 __all__ = ["Candidate", "Comparison", "Plan", "compare", "plan"]
 
-Array = NDArray[np.float64]
 
 DROWNED = 0.9  # an estimate whose error is this share of the prior's spread has learned next to nothing
 CLOSE = 2.0  # Monte Carlo errors within which two mechanisms are called a tie

@@ -4,17 +4,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.mechanisms import Mechanism
 from discreet.models import Model
+from discreet.numerics.arrays import Array
 from discreet.pipeline import query_of, simulate
 from discreet.schema import Schema
 
 __all__ = ["Runs", "simulated_runs"]
 
-Array = NDArray[np.float64]
 
 FEWEST_RUNS, MOST_WORK = 3, 10**10  # of chains: runs, and cells that all their steps see together
 MOST_HIDDEN_CELLS = 10**5  # of event logs, whose posteriors are chains: cells of all runs together

@@ -25,6 +25,7 @@ from discreet.inference.counts.compositions import Compositions, Total, log_arra
 from discreet.inference.counts.mixture_curve import MixtureCurve
 from discreet.inference.counts.noisy_counts import NEGLIGIBLE, NoisyCells, Polya, plausible
 from discreet.noise import NoiseLaw
+from discreet.numerics.arrays import Array
 from discreet.numerics.gamma_functions import log_polya
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import Axes
@@ -33,7 +34,6 @@ from discreet.schema.row_counts import Sizes
 
 __all__ = ["BetaMixture", "beta_from_count", "beta_from_two_counts", "two_count_likelihood"]
 
-Array = NDArray[np.float64]
 
 DROPPED = 1e-18  # components below this weight cannot be seen in a double
 MOST_PAIRS = 8_000_000

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.diagnostics import bulk_ess, split_rhat
+from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import Axes, chains_to_datatree
 from discreet.posterior.record_laws import RecordLaw
@@ -16,7 +16,6 @@ from discreet.posterior.summary import as_text, labels
 
 __all__ = ["ChainsPosterior"]
 
-Array = NDArray[np.float64]
 Answers = dict[str, Any]  # a float for a number, an array for a vector or matrix
 
 LARGEST_RHAT = 1.02

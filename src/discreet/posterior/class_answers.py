@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.inference.counts.simplex import dirichlet_draws, draw_codes, log_dirichlet, sums_of_others
+from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import Axes
 
 __all__ = ["Array", "Arrays", "NaiveBayesAnswers", "NaiveBayesPlugIn", "plug_in_from_tables"]
 
-Array = NDArray[np.float64]
 Arrays = dict[str, Array]
 
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.coefficients.limit_law import Information, information_of, straight_law
+from discreet.numerics.arrays import Array
 from discreet.posterior.export import to_datatree
 from discreet.posterior.new_rows import new_rows
 from discreet.posterior.summary import Summary, as_text, describe
@@ -24,7 +25,6 @@ from discreet.queries.losses.base import Loss
 
 __all__ = ["CoefficientDraws"]
 
-Array = NDArray[np.float64]
 
 WIDE = 40.0  # deviation of margins under the prior that stands in for none
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
+from discreet.numerics.arrays import Array
 from discreet.numerics.link import Link
 from discreet.numerics.smooth_distribution import SmoothDistribution
 from discreet.posterior.base import Posterior
@@ -24,7 +25,6 @@ from discreet.posterior.record_laws import RecordLaw
 
 __all__ = ["CurvePosterior", "curve_posterior"]
 
-Array = NDArray[np.float64]
 Curve = Callable[[Array], Array]
 
 NEGLIGIBLE = 36.0  # nats below the peak at which the curve ends

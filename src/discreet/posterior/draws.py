@@ -5,16 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import Axes, to_datatree
 from discreet.posterior.record_laws import RecordLaw
 
 __all__ = ["Draws"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

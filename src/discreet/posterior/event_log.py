@@ -17,6 +17,7 @@ from discreet.inference.counts.simplex import draw_codes
 from discreet.inference.diagnostics import FEWEST_DRAWS
 from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
 from discreet.inference.hidden_markov.label_alignment import aligned_names, renamed, reordered, state_frequencies
+from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
 from discreet.posterior.chains import Answers, ChainsPosterior
 from discreet.posterior.export import Axes
@@ -24,7 +25,6 @@ from discreet.visible import visible
 
 __all__ = ["EventGrid", "EventLogPosterior"]
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 SIGNS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of states in the printed map

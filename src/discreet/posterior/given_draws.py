@@ -14,11 +14,11 @@ The spread of the draws themselves is another thing: it says how the mechanism d
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.counts.compositions import log_arrangements
 from discreet.inference.one_sum.clamped_records import ClampedRecord
 from discreet.inference.one_sum.weighted_sum import WeightedSum
+from discreet.numerics.arrays import Array
 from discreet.numerics.gamma_functions import log_polya
 from discreet.numerics.link import Link
 from discreet.posterior.beta import BetaMixture
@@ -26,7 +26,6 @@ from discreet.posterior.curve import Curve, CurvePosterior, curve_posterior
 
 __all__ = ["LogDraws", "beta_given_draws", "curve_given_draws"]
 
-Array = NDArray[np.float64]
 LogDraws = Callable[[Array], Array]  # log-probability of the draws at each centred sum
 
 FINEST = 2**13  # points of the curve; it has no corners, so more are never needed

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import QueryError
 from discreet.inference.counts.compositions import Compositions, Total
@@ -23,6 +23,7 @@ from discreet.inference.counts.simplex import (
     sums_of_others,
 )
 from discreet.noise import NoiseLaw
+from discreet.numerics.arrays import Array, Integers
 from discreet.posterior.base import Posterior
 from discreet.posterior.beta import BetaMixture
 from discreet.posterior.export import Axes
@@ -31,8 +32,6 @@ from discreet.schema.row_counts import Sizes
 
 __all__ = ["DirichletLattice", "DirichletPosterior", "dirichlet_from_counts"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 STORED_DRAWS = 20_000
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import QueryError
 from discreet.inference.groups.population import Hyperprior, Population, fit_population
 from discreet.inference.groups.sinh_quadrature import SinhCurve, trace
+from discreet.numerics.arrays import Array
 from discreet.numerics.link import Link
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import to_datatree
@@ -24,7 +25,6 @@ from discreet.posterior.summary import SUMMARY_LEVEL, Summary, describe, tails
 
 __all__ = ["Likelihood", "PooledPosterior", "Scalar", "pooled_posterior"]
 
-Array = NDArray[np.float64]
 Likelihood = Callable[[Array], Array]
 
 FAR = 40.0  # a mean on its own scale may lie many prior deviations away; a log or logit may not

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.counts.simplex import draw_codes
+from discreet.numerics.arrays import Array
 
 __all__ = ["BernoulliRecord", "LevelRecord", "OneParameter", "RecordLaw"]
-
-Array = NDArray[np.float64]
 
 
 class RecordLaw(Protocol):

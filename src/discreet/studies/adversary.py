@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from discreet.checks import positive
 from discreet.errors import QueryError
+from discreet.numerics.arrays import Array
 
 __all__ = ["greedy_adversary", "local_epsilon"]
 
-Array = NDArray[np.float64]
 
 NODES = 100
 NEGLIGIBLE = 45.0  # nats below its peak, where what is left of the integrand is below every digit

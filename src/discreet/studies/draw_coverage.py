@@ -14,17 +14,16 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.mechanisms import ConjugateSample, PosteriorSample
 from discreet.models import BetaBernoulli
+from discreet.numerics.arrays import Array
 from discreet.pipeline import simulate
 from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Schema
 
 __all__ = ["DrawCoverage", "draw_coverage", "naive_band"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

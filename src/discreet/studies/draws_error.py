@@ -11,11 +11,12 @@ is a difference of incomplete beta functions, and the noise is integrated by Gau
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from discreet.numerics.arrays import Array
 
 __all__ = ["crossing", "laplace_error", "posterior_error", "relative_variance", "tempered_error"]
 
-Array = NDArray[np.float64]
 
 NODES = 24  # of each half of the Laplace law
 UNIFORM = (1.0, 1.0)

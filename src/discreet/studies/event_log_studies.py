@@ -22,6 +22,7 @@ from discreet.inference.hidden_markov.hidden_noise import noise_aware_chains
 from discreet.mechanisms import NoisyStatistics
 from discreet.mechanisms.private_gibbs.paid_sweeps import ProfileSpace, public_start, stacked_counts, tempered_sweeps
 from discreet.models import EventLogHMM
+from discreet.numerics.arrays import Mask
 from discreet.pipeline import simulate
 from discreet.posterior import EventLogPosterior
 from discreet.queries.families import HiddenMarkov
@@ -32,7 +33,6 @@ from discreet.studies.synthetic_event_log import EventLog
 __all__ = ["METHODS", "HeldOut", "held_out", "held_out_curve", "recovered", "tempered_draws", "used_states"]
 
 Counts = Mapping[str, NDArray[Any]]
-Mask = NDArray[np.bool_]
 
 DELTA = 1e-5  # of Gaussian noise
 TEMPERED_SWEEPS = 200

@@ -6,16 +6,15 @@ delta(e') = sum_i C(k, i) p^i (1 - p)^(k - i) (1 - e^(e' - (2i - k) epsilon))_+,
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.conversions import solve_decreasing
 from discreet.accounting.rounding import ULPS, outward_delta
 from discreet.errors import GuaranteeError
+from discreet.numerics.arrays import Array
 from discreet.numerics.stirling import entropy_excess, stirling_error
 
 __all__ = ["composed_pure_delta", "composed_pure_epsilon"]
 
-Array = NDArray[np.float64]
 
 # What a binomial probability may be wrong by, relative to itself.
 BINOMIAL = 2e-13

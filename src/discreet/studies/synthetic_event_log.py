@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
+from discreet.numerics.arrays import Array
 from discreet.schema import Categorical, Schema
 
 __all__ = ["EventLog", "synthetic_event_log"]
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 FIRST_YEAR = 2020

@@ -15,13 +15,12 @@ probable θ, found by Gauss-Newton steps:
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Margins
 
 __all__ = ["Information", "information_of", "straight_law"]
 
-Array = NDArray[np.float64]
 
 STEPS = 40  # of Gauss-Newton, and of Newton for every optimum
 STILL = 1e-8  # a step that ends the search

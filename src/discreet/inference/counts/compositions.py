@@ -12,19 +12,18 @@ which is the evidence, and exact independent draws come from `convolution`.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import QueryError
 from discreet.inference.counts.convolution import Law
 from discreet.inference.counts.noisy_counts import Cells, CountWindow
 from discreet.inference.counts.tilted_ranges import TiltedRanges
+from discreet.numerics.arrays import Array, Integers
 from discreet.numerics.gamma_functions import log_gamma_ratio
 from discreet.schema.row_counts import Sizes
 
 __all__ = ["Compositions", "Total", "log_arrangements"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 OMITTED = 28.0  # nats below the most probable total: the range is widened until its ends are less likely than this
 

@@ -17,15 +17,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.counts.noisy_counts import NEGLIGIBLE, Cells, CountWindow, tilt_to
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["Convolution", "Law"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 FLOOR = 1e-16  # entries below this share of the largest one are rounding error of the FFT
 DIRECT = 200_000  # products of two vectors up to which plain summation is as quick as the FFT

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.numerics.arrays import Array
 from discreet.numerics.gamma_functions import log_beta_kernel
 
 __all__ = ["MixtureCurve"]
 
-Array = NDArray[np.float64]
 
 FARTHEST = 700.0  # logit beyond which x or 1 - x underflows
 

@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.noise import NoiseLaw
+from discreet.numerics.arrays import Array, Integers
 from discreet.numerics.gamma_functions import log_polya
 
 __all__ = ["Cells", "CountWindow", "KnownCells", "Multinomial", "NoisyCells", "Polya", "plausible", "tilt_to"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 NEGLIGIBLE = 45.0  # nats: e^-45 is far below the rounding error of a sum that starts at 1
 

@@ -16,17 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.counts.compositions import OMITTED, Compositions, Total, log_arrangements
 from discreet.inference.counts.convolution import Law
 from discreet.inference.counts.noisy_counts import CountPrior, CountWindow, KnownCells, NoisyCells
 from discreet.inference.counts.tilted_ranges import TiltedRanges
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["SharedTotals"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 GRID = 17  # totals at which the laws of the class totals are compared with what the tables know
 

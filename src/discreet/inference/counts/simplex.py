@@ -4,10 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
+from discreet.numerics.arrays import Array
 
 __all__ = ["concentrations", "dirichlet_draws", "draw_codes", "log_dirichlet", "moments_given", "sums_of_others"]
-
-Array = NDArray[np.float64]
 
 
 def concentrations(field: str, prior: ArrayLike, levels: int) -> Array:

@@ -8,15 +8,13 @@ posterior can be wider than that: then each part of the range is served by a con
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.counts.convolution import Convolution, Law
 from discreet.inference.counts.noisy_counts import Cells
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["TiltedRanges"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 TRUSTED = 1e-8  # share of a part's largest weight above which its weights have eight correct digits
 MOST_PARTS = 300

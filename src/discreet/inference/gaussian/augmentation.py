@@ -24,6 +24,7 @@ from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
 from discreet.inference.gaussian.kernel_inputs import counting_terms, flat, pack
 from discreet.inference.gaussian.released_sums import Term, term_values
+from discreet.numerics.arrays import Array, Integers
 from discreet.queries.centred_columns import Axis
 from discreet.schema.row_counts import Sizes
 
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Augmentation", "augment", "default_sweeps"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 CANDIDATES = 50  # prior draws among which a chain chooses its start
 HOTTEST = 1e6

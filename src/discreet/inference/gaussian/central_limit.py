@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.gaussian.clamped_moments import flatten, layout_of, quasi_random, term_units
@@ -36,6 +35,7 @@ from discreet.inference.gaussian.coordinates import (
 from discreet.inference.gaussian.first_guess import first_guess
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
 from discreet.inference.gaussian.released_sums import Term
+from discreet.numerics.arrays import Array
 from discreet.queries.centred_columns import Axis
 from discreet.schema.row_counts import Sizes
 
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CentralLimit", "central_limit"]
 
-Array = NDArray[np.float64]
 
 POINTS = 2048  # quasi-random records behind a covariance
 MOVES = 3  # per sweep, and one more for every four blocks of coordinates

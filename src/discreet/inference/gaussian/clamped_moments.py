@@ -14,11 +14,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import GaussianSystem
 from discreet.inference.gaussian.released_sums import Term
+from discreet.numerics.arrays import Array, Integers
 from discreet.queries.centred_columns import Axis
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["flatten", "layout_of", "quasi_random", "term_units"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MOST_COMBINATIONS = 2000
 SEED = 20_240_613  # of the fixed quasi-random records: public, and the same for everybody

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.inference.gaussian.clamped_moments import flatten
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
 from discreet.inference.gaussian.released_sums import Term
+from discreet.numerics.arrays import Array
 from discreet.queries.centred_columns import Axis
 from discreet.schema.row_counts import Sizes
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["coordinates_of", "encode", "likely_size", "name_draws", "prior_moments", "small_steps"]
 
-Array = NDArray[np.float64]
 
 SIZE_NODES = 4001  # numbers of records at which a size prior is tabulated, over all of them and near the likely one
 

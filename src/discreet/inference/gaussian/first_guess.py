@@ -8,15 +8,14 @@ correlations towards 0 until the moments belong to some data.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
 from discreet.inference.gaussian.released_sums import Term
+from discreet.numerics.arrays import Array
 from discreet.queries.centred_columns import Axis
 
 __all__ = ["first_guess"]
 
-Array = NDArray[np.float64]
 
 NARROWEST = 0.02  # deviation of a value, as a share of its axis' reach
 RAREST = 0.005  # share of a level

@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import QueryError
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["Factor", "GaussianSystem", "NormalNode", "Parameters", "from_niw"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # "coefficients[j]" (…, regressors), "variance[j]" (…) for node j, "probabilities[f]" (…, levels) for factor f
 Parameters = dict[str, Array]

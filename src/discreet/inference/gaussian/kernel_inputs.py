@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.gaussian_system import GaussianSystem
 from discreet.inference.gaussian.released_sums import Term
+from discreet.numerics.arrays import Array
 from discreet.queries.centred_columns import Axis
 from discreet.schema.row_counts import Sizes
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["counting_terms", "flat", "pack"]
 
-Array = NDArray[np.float64]
 
 SIZES_AT_ONCE = 4096  # totals whose prior is computed together
 NEGLIGIBLE = 60.0  # log-ratio of densities below which totals are left out

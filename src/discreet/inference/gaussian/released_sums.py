@@ -12,15 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import QueryError
 from discreet.noise import NoiseLaw
+from discreet.numerics.arrays import Array
 from discreet.queries.centred_columns import Axis
 
 __all__ = ["Term", "term_values"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

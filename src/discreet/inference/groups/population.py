@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.groups.sinh_quadrature import DEPTH, WIDE, SinhCurve, trace, uniform_weights
+from discreet.numerics.arrays import Array
 
 __all__ = ["Hyperprior", "Population", "fit_population"]
 
-Array = NDArray[np.float64]
 
 SCAN = 17  # nodes of one look in either direction while the mass is searched
 FINAL = 33

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.numerics.arrays import Array
+
 __all__ = ["DEPTH", "SinhCurve", "trace", "uniform_weights"]
 
-Array = NDArray[np.float64]
 
 DEPTH = 30.0  # nats below the peak at which a density is cut: e^-30 = 1e-13
 DEEP = 1000.0

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.parallel_chains import REPORTED, Progress, run_chains
+from discreet.numerics.arrays import Array, Integers
 from discreet.queries.families import HiddenMarkov
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ __all__ = [
     "stack_draws",
 ]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Sampler = Literal["blocked", "collapsed"]
 
 STARTS = 3  # of each chain; the one with most evidence goes on
@@ -49,9 +48,9 @@ class HiddenDraws:
     """Kept states of all chains; `totals`, the events of every cell, where the true counts were unknown too."""
 
     states: Integers  # (chains, draws, regions, times)
-    start: Floats  # (chains, draws, states)
-    transitions: Floats  # (chains, draws, states, states), a row for every earlier state
-    profiles: Mapping[str, Floats]  # by field: (chains, draws, states, levels)
+    start: Array  # (chains, draws, states)
+    transitions: Array  # (chains, draws, states, states), a row for every earlier state
+    profiles: Mapping[str, Array]  # by field: (chains, draws, states, levels)
     totals: Integers | None = None  # (chains, draws, regions, times)
 
 
@@ -88,7 +87,7 @@ def hidden_chains(
     return stack_draws(family, run_chains(run, chains, rng))
 
 
-def cell_log_likelihoods(counts: ArrayLike, log_profiles: ArrayLike) -> Floats:
+def cell_log_likelihoods(counts: ArrayLike, log_profiles: ArrayLike) -> Array:
     """Σ_l counts[…, l] log θ[k, l] for cells (…, levels) and profiles (states, levels), fields end to end: (…, states).
 
     The number of ways to order a cell's events is left out: it is the same in every state.
@@ -103,7 +102,7 @@ def cell_log_likelihoods(counts: ArrayLike, log_profiles: ArrayLike) -> Floats:
 
 def flat_counts(
     family: HiddenMarkov, counts: Mapping[str, ArrayLike], observed: NDArray[np.bool_] | None = None
-) -> Floats:
+) -> Array:
     """Counts (cells, levels) with all fields end to end; zeros, which say nothing, where they are to be ignored."""
     cells = (family.regions, family.times)
     parts = []
@@ -130,7 +129,7 @@ def prior_of(family: HiddenMarkov) -> "Prior":
 
 def plug_in_start(
     family: HiddenMarkov,
-    flat: Floats,
+    flat: Array,
     rng: np.random.Generator,
     warm_up: int,
     sampler: Sampler = "blocked",
@@ -156,7 +155,7 @@ def plug_in_start(
     return best
 
 
-def log_evidence(family: HiddenMarkov, flat: Floats, states: Integers) -> float:
+def log_evidence(family: HiddenMarkov, flat: Array, states: Integers) -> float:
     """The log of p(states, counts) with start, transitions and profiles integrated out, up to a constant."""
     from discreet.numerics.kernels.hidden_pass import count_moves
 
@@ -188,7 +187,7 @@ def stack_draws(family: HiddenMarkov, chains: "list[list[Hidden]]", totals: Inte
 
 def _run(
     family: HiddenMarkov,
-    flat: Floats,
+    flat: Array,
     rng: np.random.Generator,
     draws: int,
     warm_up: int,
@@ -216,7 +215,7 @@ def _sweep(sampler: Sampler) -> Callable[..., None]:
     return sweep
 
 
-def _spread_states(family: HiddenMarkov, flat: Floats, rng: np.random.Generator) -> Integers:
+def _spread_states(family: HiddenMarkov, flat: Array, rng: np.random.Generator) -> Integers:
     """Every cell in the state of the nearest of K centres: cells, each drawn by how badly the earlier ones fit it."""
     counts = np.maximum(flat, 0.0)
     own = np.sum(counts * _log_shares(family, counts), axis=1)
@@ -233,7 +232,7 @@ def _spread_states(family: HiddenMarkov, flat: Floats, rng: np.random.Generator)
     return states.reshape(family.regions, family.times)
 
 
-def _log_shares(family: HiddenMarkov, counts: Floats) -> Floats:
+def _log_shares(family: HiddenMarkov, counts: Array) -> Array:
     """Logs of the levels' shares in each field, for counts (…, levels) with all fields end to end."""
     fields = np.split(counts + family.emission, prior_of(family).first_level[1:-1], axis=-1)
     return np.asarray(np.log(np.concatenate([field / field.sum(axis=-1, keepdims=True) for field in fields], axis=-1)))

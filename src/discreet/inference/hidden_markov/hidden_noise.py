@@ -26,6 +26,7 @@ from discreet.inference.hidden_markov.hidden_chains import (
 )
 from discreet.inference.parallel_chains import REPORTED, Progress, run_chains
 from discreet.noise import NoiseLaw
+from discreet.numerics.arrays import Array, Integers
 from discreet.queries.families import HiddenMarkov
 from discreet.schema.row_counts import Sizes
 
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["noise_aware_chains", "released_counts", "start_chain"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 PLUG_IN = 100  # sweeps of the plug-in chain at the start
 TRIALS = 4  # starts that share half of the warm-up; the most likely goes on
@@ -93,7 +92,7 @@ def noise_aware_chains(
 
 def _run(
     family: HiddenMarkov,
-    flat: Floats,
+    flat: Array,
     kept: Integers,
     laws: list[NoiseLaw],
     sizes: Sizes,
@@ -125,7 +124,7 @@ def _run(
 
 def _best_start(
     family: HiddenMarkov,
-    flat: Floats,
+    flat: Array,
     kept: Integers,
     laws: list[NoiseLaw],
     sizes: Sizes,
@@ -149,7 +148,7 @@ def _best_start(
 
 
 def start_chain(
-    family: HiddenMarkov, flat: Floats, kept: Integers, laws: list[NoiseLaw], sizes: Sizes, rng: np.random.Generator
+    family: HiddenMarkov, flat: Array, kept: Integers, laws: list[NoiseLaw], sizes: Sizes, rng: np.random.Generator
 ) -> "tuple[Hidden, EventCounts, EventPlan]":
     """States and profiles of a plug-in chain on counts without most of their noise, and counts that fit them."""
     from discreet.inference.hidden_markov.kernels.hidden_counts import EventCounts
@@ -176,7 +175,7 @@ def start_chain(
 
 
 def _log_joint(
-    family: HiddenMarkov, flat: Floats, kept: Integers, laws: list[NoiseLaw], hidden: "Hidden", state: "EventCounts"
+    family: HiddenMarkov, flat: Array, kept: Integers, laws: list[NoiseLaw], hidden: "Hidden", state: "EventCounts"
 ) -> float:
     """Log-density of release, counts and states; a start that merged two states is far behind others."""
     from scipy.special import gammaln
@@ -194,8 +193,8 @@ def _plan(
     whole: int,
     ignored: int,
     spread: float,
-    variances: Floats,
-    weights: Floats,
+    variances: Array,
+    weights: Array,
     sizes: Sizes,
 ) -> "EventPlan":
     """How far events move at once, and the prior of the whole where it can matter.
@@ -227,13 +226,13 @@ def _whole(guess: float, kept: int, cells: int, sizes: Sizes) -> tuple[int, int]
     return here + ignored, ignored
 
 
-def _pulled(flat: Floats, expected: NDArray[Any], variances: Floats) -> Floats:
+def _pulled(flat: Array, expected: NDArray[Any], variances: Array) -> Array:
     """Noisy counts pulled towards expected ones by the part of their variance that is noise; not below 0."""
     pull = expected / (expected + variances)
     return np.asarray(np.maximum(expected + pull * (flat - expected), 0.0))
 
 
-def _nearest_counts(values: Floats, sums: Integers) -> Integers:
+def _nearest_counts(values: Array, sums: Integers) -> Integers:
     """The nearest integers ≥ 0 with given sums along rows: a common shift, cut at 0; largest remainders rounded up."""
     width = values.shape[1]
     sorted_values = -np.sort(-values, axis=1)
@@ -255,7 +254,7 @@ def _split(events: int, cells: int, rng: np.random.Generator) -> Integers:
     return np.asarray(np.diff(bars, prepend=-1, append=events + cells - 1) - 1)
 
 
-def released_counts(flat: Floats, laws: list[NoiseLaw]) -> "Released":
+def released_counts(flat: Array, laws: list[NoiseLaw]) -> "Released":
     """Released counts end to end, and the noise of each field."""
     from discreet.inference.network.kernels.network_layout import Released
 

@@ -15,9 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.numerics.arrays import Array
+
 __all__ = ["aligned_names", "frequency_order", "renamed", "reordered", "state_frequencies"]
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 MOST_ROUNDS = 50  # a handful suffices; maps that are equally good could take turns for ever

@@ -18,12 +18,11 @@ from discreet.inference.network.network_problem import NetworkProblem
 from discreet.inference.network.network_walk import Walk, start_walk
 from discreet.inference.parallel_chains import REPORTED, Progress, run_chains
 from discreet.noise import NoiseLaw
+from discreet.numerics.arrays import Array, Integers
 from discreet.schema.row_counts import Sizes
 
 __all__ = ["network_chains"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 WARM_UP = 250  # states discarded at the start of each chain
 
@@ -67,7 +66,7 @@ def network_chains(
     return {**by_node, "n": np.stack([totals for _, totals in results])}
 
 
-def _run(problem: NetworkProblem, walk: Walk, draws: int, progress: Progress | None) -> tuple[Floats, Integers]:
+def _run(problem: NetworkProblem, walk: Walk, draws: int, progress: Progress | None) -> tuple[Array, Integers]:
     """One chain: flat probabilities (draws, cells) and the number of records (draws,)."""
     theta, totals = np.empty((draws, walk.theta.size)), np.empty(draws, dtype=np.int64)
     smallest, log_sizes = 0, np.zeros(0)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import QueryError
 from discreet.inference.counts.noisy_counts import plausible
 from discreet.noise import NoiseLaw
+from discreet.numerics.arrays import Array
 from discreet.schema.row_counts import Sizes
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NetworkProblem"]
 
-Floats = NDArray[np.float64]
 
 LARGEST_CODE = 2**62
 
@@ -28,9 +28,9 @@ LARGEST_CODE = 2**62
 class NetworkProblem:
     """Dirichlet concentrations and released tables by node, parents' levels first; every parent before its children."""
 
-    alphas: Mapping[str, Floats]
+    alphas: Mapping[str, Array]
     parents: Mapping[str, tuple[str, ...]]
-    tables: Mapping[str, Floats]
+    tables: Mapping[str, Array]
     laws: Mapping[str, NoiseLaw]
     sizes: Sizes
 
@@ -75,12 +75,12 @@ class NetworkProblem:
         return np.array([table.size for table in self.tables.values()])
 
     @cached_property
-    def variances(self) -> Floats:
+    def variances(self) -> Array:
         """The variance of the noise in each table."""
         return np.array([self.laws[name].variance for name in self.tables])
 
     @cached_property
-    def alpha(self) -> Floats:
+    def alpha(self) -> Array:
         """All concentrations end to end."""
         return np.concatenate([alpha.ravel() for alpha in self.alphas.values()])
 
@@ -114,7 +114,7 @@ class NetworkProblem:
         widths = np.array([law.width for law in laws], dtype=float)
         return Released(np.concatenate(counts), np.array([law.gaussian for law in laws]), widths)
 
-    def crude_theta(self) -> Floats:
+    def crude_theta(self) -> Array:
         """Rows of released counts, without their negative parts, plus concentrations, made to add up to one."""
         rows = [np.maximum(self.tables[name], 0.0) + self.alphas[name] for name in self.tables]
         return np.concatenate([np.ravel(weights / weights.sum(axis=-1, keepdims=True)) for weights in rows])
@@ -133,7 +133,7 @@ class NetworkProblem:
         return int(grid[np.argmax(log_weights)]), min(spread, float(highest))
 
 
-def _broadcast(name: str, alpha: ArrayLike, shape: tuple[int, ...]) -> Floats:
+def _broadcast(name: str, alpha: ArrayLike, shape: tuple[int, ...]) -> Array:
     values = np.asarray(alpha, dtype=float)
     fits = values.ndim <= len(shape) and all(
         size in (1, wanted) for size, wanted in zip(values.shape[::-1], shape[::-1], strict=False)

@@ -11,14 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.network.network_problem import NetworkProblem
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["Walk", "start_walk", "walk_counts", "walk_records"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 SHARE = 8  # kept states for each independent one where the chain is slowest
 EXCHANGES = 4  # for each cell, between two kept states
@@ -35,9 +33,9 @@ class Walk:
     `reach` bounds how far the number of records can move in one call.
     """
 
-    advance: Callable[[Floats, int], None]
+    advance: Callable[[Array, int], None]
     total: Integers
-    theta: Floats
+    theta: Array
     reach: int
 
 
@@ -81,7 +79,7 @@ def walk_counts(problem: NetworkProblem, n: int, spread: float, rng: np.random.G
             advance_counts(state, alpha, graph, places, released, np.zeros(1), 0, approach, rng)
         distance, before = np.sum(np.abs(released.counts - state.tables) / scales), distance
 
-    def advance(log_sizes: Floats, smallest: int) -> None:
+    def advance(log_sizes: Array, smallest: int) -> None:
         advance_counts(state, alpha, graph, places, released, log_sizes, smallest, plan, rng)
 
     return Walk(advance, state.total, state.theta, resizes * block)
@@ -112,7 +110,7 @@ def walk_records(problem: NetworkProblem, n: int, spread: float, rng: np.random.
     plan = RecordsPlan(int(np.ceil(moves / each)), each, resizes, block, recouplings)
     room = [state]
 
-    def step(log_sizes: Floats, smallest: int) -> None:
+    def step(log_sizes: Array, smallest: int) -> None:
         needed = int(state.total[0]) + resizes * block
         if needed > room[0].records.size:
             room[0] = state._replace(records=np.resize(room[0].records, 2 * needed))
@@ -121,7 +119,7 @@ def walk_records(problem: NetworkProblem, n: int, spread: float, rng: np.random.
     return Walk(step, state.total, state.theta, resizes * block)
 
 
-def _joint_probabilities(theta: Floats, places: Integers) -> Floats:
+def _joint_probabilities(theta: Array, places: Integers) -> Array:
     """The probability of every code."""
     products = np.prod(theta[places], axis=1)
     return np.asarray(products / products.sum())

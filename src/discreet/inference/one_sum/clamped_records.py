@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.one_sum.record_transforms import (
@@ -24,10 +23,10 @@ from discreet.inference.one_sum.record_transforms import (
     NormalTransform,
     Transform,
 )
+from discreet.numerics.arrays import Array
 
 __all__ = ["ClampedExponential", "ClampedNormal", "ClampedPoisson", "ClampedRecord", "ValueGrid"]
 
-Array = NDArray[np.float64]
 
 FINE = 128.0  # deviations of at least this many units of v use the closed form: error below 1e-10
 LARGEST_DECAY = 1e4  # all mass is in the first cell long before

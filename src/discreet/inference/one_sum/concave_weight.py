@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from discreet.numerics.arrays import Array
 
 __all__ = ["LOST", "ConcaveWeight"]
 
-Array = NDArray[np.float64]
 Weight = Callable[[Array], Array]
 
 LOST = 32.0  # nats: what is smaller than e^-32 = 1e-14 of the result is dropped

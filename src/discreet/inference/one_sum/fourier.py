@@ -30,11 +30,11 @@ from discreet.inference.one_sum.clamped_records import ClampedRecord
 from discreet.inference.one_sum.saddlepoint import LOST, TiltedSum
 from discreet.inference.one_sum.size_nodes import SizeWeights, SizeWindow
 from discreet.noise import DiscreteNoise
+from discreet.numerics.arrays import Array
 from discreet.schema.row_counts import Sizes
 
 __all__ = ["NoisySum"]
 
-Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
 FORGOTTEN_SHARE = 1e-11

@@ -7,9 +7,10 @@ outer one a Horner scheme in z^stride. Nothing here allocates more than (blocks 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.numerics.arrays import Array
+
 __all__ = ["fold", "layout", "power_sums"]
 
-Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
 

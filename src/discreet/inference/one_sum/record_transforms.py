@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.one_sum.power_sums import fold, power_sums
+from discreet.numerics.arrays import Array
 
 __all__ = ["CellTransform", "ExponentialTransform", "NormalTransform", "Transform"]
 
-Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
 DROPPED = 1e-22  # cells with less weight than this cannot be seen in a double

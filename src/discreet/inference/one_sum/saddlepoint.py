@@ -8,15 +8,14 @@ Chernoff's bound it has less than e^-L beyond y = (K(s + u) - K(s) + L) / u, for
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.one_sum.record_transforms import Transform
 from discreet.inference.one_sum.size_nodes import SizeWindow
 from discreet.noise import DiscreteNoise
+from discreet.numerics.arrays import Array
 
 __all__ = ["LOST", "TiltedSum"]
 
-Array = NDArray[np.float64]
 
 LOST = 32.0  # nats: what is smaller than e^-32 = 1e-14 of the result is dropped
 DIFFERENCE = 1e-3  # step of numerical derivatives, in units of 1 / reach

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from discreet.inference.one_sum.power_sums import layout, power_sums
 from discreet.noise import DiscreteNoise
+from discreet.numerics.arrays import Array
 from discreet.schema.row_counts import NormalSizes, Sizes
 
 __all__ = ["Block", "SizeWeights", "SizeWindow"]
 
-Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
 NEGLIGIBLE = 45.0  # nats below the peak at which the window of sizes ends

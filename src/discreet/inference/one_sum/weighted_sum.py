@@ -22,10 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.inference.one_sum.clamped_records import ClampedRecord
 from discreet.inference.one_sum.concave_weight import LOST, ConcaveWeight
 from discreet.inference.one_sum.record_transforms import Transform
+from discreet.numerics.arrays import Array
 
 __all__ = ["WeightedSum"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE = 1e-3  # step of numerical derivatives of a record's moments, in units of 1 / reach or of the tilt
 MOST_STEPS = 200

@@ -35,14 +35,13 @@ from discreet.mechanisms.draws.public_grid import rounded
 from discreet.mechanisms.draws.real_laws import LAWS, log_draws
 from discreet.mechanisms.draws.tempered import on_scale
 from discreet.noise.sources import NoiseSource
+from discreet.numerics.arrays import Array
 from discreet.queries.families import OneConjugate
 from discreet.queries.statistics import Statistics
 from discreet.schema import Record
 from discreet.sources import Dataset
 
 __all__ = ["ConcentratedSample", "ConjugateSample", "DiffusedSample", "DirectSample", "conjugate_draws"]
-
-Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.draws.real_laws import LAWS, log_density
 from discreet.noise.sources import NoiseSource
+from discreet.numerics.arrays import Array
 from discreet.queries.families import OneConjugate, Tempering
 
 __all__ = ["MOST_POINTS", "SLACK", "GridLaw", "default_grid", "grid_ends", "grid_law", "log_grid_law"]
 
-Array = NDArray[np.float64]
 Whole = NDArray[Any]  # int64 where sums of products fit, else Python integers
 
 MOST_POINTS = 2**22

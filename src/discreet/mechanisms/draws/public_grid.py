@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.numerics.arrays import Array
+
 __all__ = ["FINEST", "NORMAL_ERROR", "RATIO_ERROR", "cell_ends", "finest_grid", "rounded"]
 
-Array = NDArray[np.float64]
 
 FINEST = 2.0**-1000  # of all grids: steps and their halves are ordinary doubles
 LARGEST = 2.0**1023  # a draw beyond is released as this: no number overflows

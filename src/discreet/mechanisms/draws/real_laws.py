@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.mechanisms.draws.draw_laws import HALF_LINE, LINE, UNIT, log_beta_draws, log_gamma_draws, log_normal_draws
 from discreet.mechanisms.draws.public_grid import NORMAL_ERROR, RATIO_ERROR, rounded
@@ -22,11 +22,11 @@ from discreet.mechanisms.draws.truncated_reals import (
     truncated_gamma_draws,
     truncated_normal_draws,
 )
+from discreet.numerics.arrays import Array
 from discreet.queries.families import Interval, OneConjugate
 
 __all__ = ["LAWS", "SMALL_SHAPE", "RealLaw", "gamma_draws", "log_density", "log_draws"]
 
-Array = NDArray[np.float64]
 
 SMALL_SHAPE = 12.0
 

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.mechanisms.draws.truncated_probabilities import truncated_dirichlet
+from discreet.numerics.arrays import Array
 from discreet.queries.families import ConditionalTable, OneConjugate, Tempering
 
 __all__ = ["on_scale", "prior_part", "vector_draws"]
-
-Array = NDArray[np.float64]
 
 
 def prior_part(piece: OneConjugate | ConditionalTable, temperature: float, tempering: Tempering) -> Array:

@@ -25,12 +25,11 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import QueryError
 from discreet.mechanisms.draws.two_tangents import FallingLaw, conditioned, falling_steps
 from discreet.mechanisms.draws.uniforms import log_shares
+from discreet.numerics.arrays import Array
 from discreet.numerics.gamma_functions import log_beta_kernel
 from discreet.numerics.incomplete_beta import log_incomplete_beta
 
 __all__ = ["log_mass", "truncated_beta", "truncated_beta_draws"]
-
-Array = NDArray[np.float64]
 
 
 def log_mass(a: ArrayLike, b: ArrayLike, lo: ArrayLike, hi: ArrayLike) -> Array:

@@ -11,12 +11,11 @@ where κ ≤ 40.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from discreet.numerics.arrays import Array
 
 __all__ = ["GammaHalf", "exp_excess", "fall_mass", "gamma_half"]
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 CUT = 40.0  # e^-40 is below the rounding of 1
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)

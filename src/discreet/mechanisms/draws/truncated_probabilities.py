@@ -46,10 +46,10 @@ from discreet.errors import QueryError
 from discreet.mechanisms.draws.truncated_beta import log_mass, truncated_beta, truncated_beta_draws
 from discreet.mechanisms.draws.truncated_sequence import sequential_draws, sequential_plan
 from discreet.mechanisms.draws.two_tangents import FallingLaw, conditioned, falling_steps
+from discreet.numerics.arrays import Array
 
 __all__ = ["log_mass", "truncated_beta", "truncated_beta_draws", "truncated_dirichlet"]
 
-Array = NDArray[np.float64]
 
 PILOTS = 500
 SMALLEST_SHARE = 0.01  # a sequential proposal takes about a hundred times as long

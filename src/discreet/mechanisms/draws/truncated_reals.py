@@ -18,16 +18,15 @@ draws are not affected. The same holds for normals.
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.mechanisms.draws.truncated_halves import GammaHalf, exp_excess, fall_mass, gamma_half
 from discreet.mechanisms.draws.two_tangents import FallingLaw, falling_steps
+from discreet.numerics.arrays import Array, Mask
 from discreet.numerics.stirling import entropy_excess, stirling_error
 
 __all__ = ["log_gamma_mass", "log_normal_mass", "truncated_gamma_draws", "truncated_normal_draws"]
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 SMALLEST_SHAPE = 50.0  # from here on the density in log x is close enough to a normal one
 NARROW = 0.1  # log(hi / lo) below which two values of a CDF share too many digits

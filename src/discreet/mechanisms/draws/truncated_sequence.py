@@ -31,15 +31,13 @@ Share of 20,000 proposals that were accepted:
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.mechanisms.draws.truncated_beta import log_mass, truncated_beta
 from discreet.mechanisms.draws.uniforms import uniform_pairs
+from discreet.numerics.arrays import Array
 from discreet.numerics.gamma_functions import log_beta_kernel
 
 __all__ = ["SequentialPlan", "sequential_draws", "sequential_plan"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

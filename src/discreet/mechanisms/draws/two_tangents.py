@@ -12,13 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.mechanisms.draws.uniforms import log_shares
+from discreet.numerics.arrays import Array
 
 __all__ = ["FallingLaw", "conditioned", "falling_steps"]
 
-Array = NDArray[np.float64]
 
 LARGEST_BATCH = 2**13
 

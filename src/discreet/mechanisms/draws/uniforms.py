@@ -5,11 +5,10 @@ is a lattice that released numbers would show.
 """
 
 import numpy as np
-from numpy.typing import NDArray
+
+from discreet.numerics.arrays import Array
 
 __all__ = ["fine_uniforms", "log_shares", "uniform_pairs"]
-
-Array = NDArray[np.float64]
 
 
 def fine_uniforms(size: int, noise: np.random.Generator) -> Array:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw
 from discreet.mechanisms.gibbs_posterior.langevin_chains import threads
+from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Loss
 
 __all__ = ["normal_draws", "rejection_draws"]
 
-Array = NDArray[np.float64]
 Propose = Callable[[int], tuple[Array, NDArray[np.bool_]]]  # a batch of proposals, and which of them are accepted
 
 BATCH, LARGEST_BATCH = 64, 2**14  # proposals tested at a time

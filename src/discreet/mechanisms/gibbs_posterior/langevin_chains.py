@@ -5,15 +5,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw
 from discreet.mechanisms.gibbs_posterior.packed_codes import packing_of, unpacked
+from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Loss
 
 __all__ = ["langevin_chains", "projected", "threads"]
 
-Array = NDArray[np.float64]
 
 PIECES = 50  # how often progress is reported
 WORTH_THREADS = 3 * 10**5  # cells of one step below which threads would mostly wait for each other

@@ -38,6 +38,7 @@ from discreet.mechanisms.draws.real_laws import LAWS, log_draws
 from discreet.mechanisms.draws.tempered import on_scale, prior_part, vector_draws
 from discreet.mechanisms.posterior_sample.one_temperature import one_temperature
 from discreet.noise.sources import NoiseSource
+from discreet.numerics.arrays import Array
 from discreet.queries.families import ConditionalTable, Family, OneConjugate, Tempering
 from discreet.queries.statistics import Statistics
 from discreet.schema import Record
@@ -45,7 +46,6 @@ from discreet.sources import Dataset
 
 __all__ = ["PosteriorSample"]
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
 Arithmetic = Literal["double", "exact"]
 
 ROUND_UP = 1 + 1e-14  # above the rounding error of the few operations that make a range

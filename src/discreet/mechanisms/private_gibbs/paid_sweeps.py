@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from discreet.accounting.bounded_losses import log_ratio
 from discreet.mechanisms.draws.exact_grid import grid_ends
 from discreet.mechanisms.draws.truncated_probabilities import truncated_dirichlet
+from discreet.numerics.arrays import Array, Integers
 from discreet.queries.families import HiddenMarkov
 
 __all__ = [
@@ -34,8 +35,6 @@ __all__ = [
     "tempered_sweeps",
 ]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 TRIES = 2000  # plain proposals, which take well below a microsecond, before the scheme that always ends is set up
 
@@ -44,7 +43,7 @@ class State(NamedTuple):
     """Hidden states (…, region, time), and profiles (…, state, level) with the levels of all fields side by side."""
 
     hidden: Integers
-    profiles: Floats
+    profiles: Array
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class ProfileSpace:
         return np.cumsum([levels for _, levels in self.family.fields], dtype=np.int64)
 
     @cached_property
-    def grid_bounds(self) -> Floats:
+    def grid_bounds(self) -> Array:
         """For each level of each field the first and last multiple of the grid from `lower` to the largest chance."""
         bounds = []
         for field, levels in self.family.fields:
@@ -96,13 +95,13 @@ class ProfileSpace:
         least, most = self.grid_bounds.T * self.grid
         return bool(known) and bool(np.all((side_by_side >= least) & (side_by_side <= most)))
 
-    def by_field(self, profiles: Floats) -> dict[str, Floats]:
+    def by_field(self, profiles: Array) -> dict[str, Array]:
         """Profiles of each field apart."""
         parts = np.split(profiles, self.ends[:-1], axis=-1)
         return {field: part for (field, _), part in zip(self.family.fields, parts, strict=True)}
 
 
-def stacked_counts(family: HiddenMarkov, exact: Mapping[str, NDArray[Any]]) -> Floats:
+def stacked_counts(family: HiddenMarkov, exact: Mapping[str, NDArray[Any]]) -> Array:
     """Exact counts (region, time, level) by field as one table: cells × levels of all fields."""
     cells = family.regions * family.times
     tables = [np.asarray(exact[field], dtype=float).reshape(cells, levels) for field, levels in family.fields]
@@ -126,7 +125,7 @@ def public_start(space: ProfileSpace, noise: np.random.Generator) -> State:
 
 def tempered_sweeps(
     space: ProfileSpace,
-    exact: Floats,
+    exact: Array,
     temperatures: Sequence[float],
     start: State,
     noise: np.random.Generator,
@@ -147,20 +146,20 @@ def tempered_sweeps(
     return kept
 
 
-def annealed(space: ProfileSpace, exact: Floats, temperatures: Sequence[float], noise: np.random.Generator) -> State:
+def annealed(space: ProfileSpace, exact: Array, temperatures: Sequence[float], noise: np.random.Generator) -> State:
     """The path of one particle: its start from the prior, then the state after a sweep at each temperature."""
     start = public_start(space, noise)
     swept = tempered_sweeps(space, exact, temperatures, start, noise)
     return State(np.concatenate([start.hidden[None], swept.hidden]), np.concatenate([start.profiles[None], swept[1]]))
 
 
-def log_weight(exact: Floats, path: State, temperatures: Sequence[float]) -> float:
+def log_weight(exact: Array, path: State, temperatures: Sequence[float]) -> float:
     """Log importance weight of a path: at each level the gain in inverse temperature times u before the sweep."""
     gains = np.diff(1.0 / np.array(temperatures), prepend=0.0)
     return float(log_likelihood(exact, State(path.hidden[:-1], path.profiles[:-1])) @ gains)
 
 
-def log_likelihood(exact: Floats, states: State) -> Floats:
+def log_likelihood(exact: Array, states: State) -> Array:
     """The log-likelihood log p(X | z, theta) of every state along the leading axes."""
     hidden = states.hidden.reshape(*states.hidden.shape[:-2], -1)
     every = exact @ np.log(np.swapaxes(states.profiles, -1, -2))  # (…, cell, state)
@@ -168,7 +167,7 @@ def log_likelihood(exact: Floats, states: State) -> Floats:
 
 
 def _fill(
-    space: ProfileSpace, alpha: Floats, missing: NDArray[np.bool_], noise: np.random.Generator, drawn: Floats
+    space: ProfileSpace, alpha: Array, missing: NDArray[np.bool_], noise: np.random.Generator, drawn: Array
 ) -> None:
     """Draw the profiles that plain proposals did not hit, by the scheme that always ends."""
     for k, d in np.argwhere(missing) if missing.any() else ():

@@ -6,13 +6,12 @@ Why it is private where Metropolis's own rule is not: mechanisms/private_metropo
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.numerics.arrays import Array
 from discreet.queries.families import OneConjugate
 
 __all__ = ["barker_walk"]
 
-Floats = NDArray[np.float64]
 
 KERNELS = {"normal": 0, "beta": 1, "gamma": 2}  # the laws that the compiled walk knows
 
@@ -26,7 +25,7 @@ def barker_walk(
     steps: int,
     least: float,
     noise: np.random.Generator,
-) -> Floats:
+) -> Array:
     """The states after each step, multiples of the grid from ends[0] to ends[1] times it; the start is the middle.
 
     `law` has the two parameters of the target, `least` is the lower end of the declared space. `scale` is the deviation

@@ -6,16 +6,14 @@ is a product of two Dirichlet-multinomial terms, the way in and the way out, and
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["collapsed_pass", "collapsed_weights", "count_moves", "draw_index", "relative"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 
 @njit(cache=True, nogil=True)
-def collapsed_pass(states: Integers, likelihoods: Floats, concentration: float, rng: np.random.Generator) -> None:
+def collapsed_pass(states: Integers, likelihoods: Array, concentration: float, rng: np.random.Generator) -> None:
     """One pass over all cells in a fixed order: every state from its law given all others, transitions integrated out.
 
     `likelihoods` are log-likelihoods (cells, K), tempered or not.
@@ -43,7 +41,7 @@ def collapsed_pass(states: Integers, likelihoods: Floats, concentration: float, 
 
 
 @njit(cache=True, nogil=True)
-def collapsed_weights(moves: Integers, before: int, after: int, concentration: float, weights: Floats) -> None:
+def collapsed_weights(moves: Integers, before: int, after: int, concentration: float, weights: Array) -> None:
     """Prior weights of one state given all others; `moves` are without the transitions that touch it.
 
     Row K of `moves` leads to first states (`before` = K); `after` is -1 at the end of a chain.
@@ -75,7 +73,7 @@ def relative(log_weight: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def draw_index(weights: Floats, rng: np.random.Generator) -> int:
+def draw_index(weights: Array, rng: np.random.Generator) -> int:
     """An index with probability proportional to its weight."""
     left = rng.random() * weights.sum()
     for k in range(weights.size):

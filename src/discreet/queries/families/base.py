@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import QueryError
 from discreet.guarantee import Basis, Guarantee
+from discreet.numerics.arrays import Array
 
 if TYPE_CHECKING:
     from discreet.queries.counts_and_sums import Counts
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["UNIFORM", "Family", "Interval", "OneConjugate", "Tempering", "Values", "edge_deviation", "named_draws"]
 
-Array = NDArray[np.float64]
 Interval = tuple[float, float]  # where the parameter lies; of a bounded mean, where its place between the bounds lies
 Tempering = Literal["joint", "natural", "likelihood"]
 Values = Sequence[Mapping[str, Any]]  # of several releases

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.queries.families.base import Array, Interval, Tempering, edge_deviation
+from discreet.numerics.arrays import Array
+from discreet.queries.families.base import Interval, Tempering, edge_deviation
 
 __all__ = ["ConditionalTable"]
 

@@ -14,14 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.bounded_losses import log_ratio
 from discreet.guarantee import Basis, ConjugateProfile, Guarantee, RenyiDP
-from discreet.queries.families.base import (
-    Array,
-    Interval,
-    OneConjugate,
-    Tempering,
-    Values,
-    named_draws,
-)
+from discreet.numerics.arrays import Array
+from discreet.queries.families.base import Interval, OneConjugate, Tempering, Values, named_draws
 from discreet.queries.families.conditional_table import ConditionalTable
 
 if TYPE_CHECKING:

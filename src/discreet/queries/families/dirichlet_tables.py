@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.accounting.bounded_losses import log_ratio
-from discreet.queries.families.base import Array, Family, Interval, Values
+from discreet.numerics.arrays import Array
+from discreet.queries.families.base import Family, Interval, Values
 from discreet.queries.families.conditional_table import ConditionalTable
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.guarantee import Basis, Guarantee, RenyiDP
+from discreet.numerics.arrays import Array
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import Array, Tempering
+from discreet.queries.families.base import Tempering
 from discreet.queries.families.one_sum import Rate
 
 __all__ = ["ExponentialRate"]

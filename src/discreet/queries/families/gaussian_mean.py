@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from discreet.accounting.divergences import gaussian_mean_mu
 from discreet.guarantee import Basis, GaussianDP, Guarantee
+from discreet.numerics.arrays import Array
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import UNIFORM, Array, Interval, Tempering
+from discreet.queries.families.base import UNIFORM, Interval, Tempering
 from discreet.queries.families.one_sum import OneSum
 
 __all__ = ["GaussianMean"]

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.numerics.arrays import Array
 from discreet.queries.centred_columns import Axis
-from discreet.queries.families.base import Array, Interval, OneConjugate, Tempering, Values, edge_deviation, named_draws
+from discreet.queries.families.base import Interval, OneConjugate, Tempering, Values, edge_deviation, named_draws
 
 __all__ = ["OneSum", "Rate"]
 

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.numerics.arrays import Array
 from discreet.queries.centred_columns import Axis
 from discreet.queries.features import Features
 from discreet.queries.statistics import Statistics, used_rows
@@ -36,7 +37,6 @@ from discreet.schema.row_counts import KnownSize, UniformSizes
 
 __all__ = ["CHUNK", "Branch", "Loss", "Margins", "Query", "Target"]
 
-Array = NDArray[np.float64]
 
 CHUNK = 128  # rows are kept and batched in runs of so many
 NO_TABLE = np.zeros((2, 2))

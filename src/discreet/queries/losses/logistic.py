@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.gibbs import LOGISTIC_OF_ONE_FEATURE
-from discreet.queries.losses.base import Array, Loss, Margins
+from discreet.numerics.arrays import Array
+from discreet.queries.losses.base import Loss, Margins
 
 __all__ = ["Logistic"]
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.numerics.arrays import Array
 from discreet.queries.features import ROUNDED_UP
-from discreet.queries.losses.base import Array, Loss, Margins
+from discreet.queries.losses.base import Loss, Margins
 
 __all__ = ["Poisson"]
 

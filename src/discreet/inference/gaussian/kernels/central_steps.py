@@ -10,7 +10,6 @@ One sweep, with r = y - N m(theta) and V = N C(theta) + diag(w), w the noise var
 from math import exp, log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.kernels.clamped import TermLayout
 from discreet.inference.gaussian.kernels.compiled import entry, inner
@@ -24,10 +23,10 @@ from discreet.inference.gaussian.kernels.slice_moves import (
     reference_law,
 )
 from discreet.inference.gaussian.kernels.triangular import backward, cholesky, forward
+from discreet.numerics.arrays import Array
 
 __all__ = ["run_chain"]
 
-Array = NDArray[np.float64]
 
 # How much of the release's information shapes the ellipse of a move: all of it, or little or none for long tails, as of
 # a mean beyond the bounds where every record is clamped alike.

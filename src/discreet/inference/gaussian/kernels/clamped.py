@@ -9,10 +9,10 @@ from math import floor, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.kernels.clamp import clamped_mean, clamped_product, clamped_square, phi, upper_tail
 from discreet.inference.gaussian.kernels.compiled import entry, inner
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = [
     "TermLayout",
@@ -25,9 +25,6 @@ __all__ = [
     "term_covariance",
     "term_means",
 ]
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class TermLayout(NamedTuple):

@@ -12,15 +12,13 @@ What rounding adds to the means is left out: it is flat for all that matters her
 from math import asin, cos, pi, sin, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.kernels.clamp import FAR, NODES, WEIGHTS, clamped_mean, corner, phi, upper_tail
 from discreet.inference.gaussian.kernels.clamped import TermLayout, combination_weights, level_chance, regressor
 from discreet.inference.gaussian.kernels.compiled import entry, inner
+from discreet.numerics.arrays import Array
 
 __all__ = ["clamped_slopes", "mean_slopes"]
-
-Array = NDArray[np.float64]
 
 
 @inner

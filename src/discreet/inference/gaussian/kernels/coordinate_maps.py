@@ -11,15 +11,12 @@ from math import exp, inf, log
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.kernels.clamped import TermLayout, term_covariance, term_means
 from discreet.inference.gaussian.kernels.compiled import entry, inner
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["Coordinates", "Records", "decode", "expected_sums", "log_prior", "log_size_slope", "sums_covariance"]
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Coordinates(NamedTuple):

@@ -11,10 +11,9 @@ from discreet.inference.gaussian.kernels.clamped_slopes import mean_slopes
 from discreet.inference.gaussian.kernels.compiled import inner
 from discreet.inference.gaussian.kernels.coordinate_maps import Coordinates, decode, log_prior, log_size_slope
 from discreet.inference.gaussian.kernels.triangular import backward, forward, square
+from discreet.numerics.arrays import Array
 
 __all__ = ["NoisySums", "log_density", "log_density_slopes"]
-
-Array = NDArray[np.float64]
 
 
 class NoisySums(NamedTuple):

@@ -5,7 +5,6 @@ min(1, f(y - s') / f(y - s)): everything but the noise density f cancels.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.kernels.compiled import inner
 from discreet.inference.gaussian.kernels.layout import Graph, Noisy, SizePrior, State
@@ -18,10 +17,10 @@ from discreet.inference.gaussian.kernels.records import (
     set_marks,
     term_of,
 )
+from discreet.numerics.arrays import Array
 
 __all__ = ["refresh_records", "resize"]
 
-Array = NDArray[np.float64]
 
 LOCAL_STEPS = 6  # local proposals move a share 2^-1 … 2^-6 of the way to a fresh record
 

@@ -8,7 +8,6 @@ is exact and a good one is quick [Murray, Adams, MacKay 2010; Nishihara, Murray,
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.kernels.compiled import inner
 from discreet.inference.gaussian.kernels.layout import Graph, InverseGamma, Noisy, Normal, Reference, State
@@ -22,11 +21,10 @@ from discreet.inference.gaussian.kernels.records import (
     term_of,
 )
 from discreet.inference.gaussian.kernels.whitening import coordinates, log_prior, set_parameters
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["block_reference", "interweave"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MOST_SHRINKS = 200
 

@@ -6,13 +6,10 @@ factor f at level_starts[f]:level_starts[f + 1]. Matrices of different orders sh
 These are plain tuples: compiled code that is cached on disk must not refer to classes of ours, which may change.
 """
 
-import numpy as np
-from numpy.typing import NDArray
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["Graph", "InverseGamma", "Noisy", "Normal", "Prior", "Reference", "SizePrior", "State"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Which places of the design vector each node regresses on.
 Graph = tuple[

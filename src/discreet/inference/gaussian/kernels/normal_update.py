@@ -1,15 +1,12 @@
 """Parameters given the unseen records: exact normal-inverse-gamma and Dirichlet draws, the centred step of a sweep."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.kernels.compiled import inner
 from discreet.inference.gaussian.kernels.layout import Graph, InverseGamma, Normal, State
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["draw_parameters", "solve_transposed"]
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @inner

@@ -1,14 +1,11 @@
 """One unseen record: its values from standardised residuals, what it is clamped to, what it adds to the sums."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.kernels.compiled import inner
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["build_values", "code_at", "log_noise", "residuals_of", "set_dummies", "set_marks", "term_of"]
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @inner

@@ -8,18 +8,16 @@ from math import cos, exp, pi, sin
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.kernels.clamped import TermLayout
 from discreet.inference.gaussian.kernels.compiled import inner
 from discreet.inference.gaussian.kernels.coordinate_maps import Coordinates
 from discreet.inference.gaussian.kernels.density import NoisySums, log_density, log_density_slopes
 from discreet.inference.gaussian.kernels.triangular import backward, cholesky, distance, forward, square
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["Surrogate", "information_of", "move_along", "move_block", "reference_law"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 LENGTH = 1.6  # of a trajectory: a quarter turn of a standard normal law
 MOST_STEPS = 20

@@ -1,7 +1,6 @@
 """Whole sweeps of one chain: records, their number, parameters given records, parameters given residuals."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.kernels.compiled import entry
 from discreet.inference.gaussian.kernels.imputation import refresh_records, resize
@@ -9,11 +8,10 @@ from discreet.inference.gaussian.kernels.interweaving import block_reference, in
 from discreet.inference.gaussian.kernels.layout import Graph, Noisy, Prior, Reference, State
 from discreet.inference.gaussian.kernels.normal_update import draw_parameters
 from discreet.inference.gaussian.kernels.whitening import coordinates
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["run_sweeps"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 RESIZES = 10  # proposals to change the number of records, per sweep
 COORDINATES_PER_MOVE = 16  # the more coordinates, the smaller a slice move

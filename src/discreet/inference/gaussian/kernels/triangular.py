@@ -3,13 +3,11 @@
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.kernels.compiled import inner
+from discreet.numerics.arrays import Array
 
 __all__ = ["backward", "cholesky", "distance", "forward", "square"]
-
-Array = NDArray[np.float64]
 
 
 @inner

@@ -6,15 +6,14 @@ log sigma² and the logarithms of the gamma variables behind pi are only nearly 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.inference.gaussian.kernels.compiled import inner
 from discreet.inference.gaussian.kernels.layout import Graph, InverseGamma, Normal, State
 from discreet.inference.gaussian.kernels.normal_update import solve_transposed
+from discreet.numerics.arrays import Array
 
 __all__ = ["coordinates", "log_prior", "set_parameters"]
 
-Array = NDArray[np.float64]
 
 LARGEST_LOG = 600.0  # beyond it a variance over- or underflows: such points are outside every slice
 

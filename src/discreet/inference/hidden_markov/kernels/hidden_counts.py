@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from discreet.inference.hidden_markov.kernels.hidden_states import Hidden, Prior
 from discreet.inference.network.kernels.network_layout import Released, draw_counts, gain, level_at
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = [
     "EventCounts",
@@ -32,9 +32,6 @@ __all__ = [
     "resize_ignored",
     "shuffle",
 ]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class EventCounts(NamedTuple):
@@ -52,17 +49,17 @@ class EventPlan(NamedTuple):
     ignored: int
     block: int
     ignored_block: int
-    variances: Floats  # of the noise of each field
-    log_sizes: Floats  # begins with the number `smallest`; of length 1 when the whole is known
+    variances: Array  # of the noise of each field
+    log_sizes: Array  # begins with the number `smallest`; of length 1 when the whole is known
     smallest: int
-    log_factorials: Floats
+    log_factorials: Array
 
 
 class Noisy(NamedTuple):
     """All a move reads or changes; `profiles` are the exponentials of the log-profiles in `hidden`."""
 
     hidden: Hidden
-    profiles: Floats
+    profiles: Array
     counts: EventCounts
     prior: Prior
     released: Released

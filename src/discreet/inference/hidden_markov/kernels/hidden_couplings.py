@@ -10,7 +10,6 @@ noise densities, and of the priors, decides.
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from discreet.inference.hidden_markov.kernels.hidden_counts import (
     EventCounts,
@@ -32,12 +31,11 @@ from discreet.inference.hidden_markov.kernels.hidden_states import (
     log_likelihoods,
 )
 from discreet.inference.network.kernels.network_layout import Released, draw_counts, gain
+from discreet.numerics.arrays import Integers
 from discreet.numerics.kernels.hidden_pass import draw_index
 
 __all__ = ["advance", "recouple", "transfer"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 EXCHANGES = 3  # for each cell, between two kept states
 RESIZES = 16  # of the ignored cells together

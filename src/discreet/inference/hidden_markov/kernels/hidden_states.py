@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from discreet.numerics.arrays import Array, Integers
 from discreet.numerics.kernels.hidden_pass import collapsed_pass, count_moves, draw_index, relative
 
 __all__ = [
@@ -28,8 +28,6 @@ __all__ = [
     "log_likelihoods",
 ]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 TINY = 1e-250  # below this a sum of products is taken again in logs
 
@@ -38,9 +36,9 @@ class Hidden(NamedTuple):
     """One chain: states (R, T), and logs of start (K,), transitions (K, K) and profiles (K, levels)."""
 
     states: Integers
-    log_start: Floats
-    log_transitions: Floats
-    log_profiles: Floats
+    log_start: Array
+    log_transitions: Array
+    log_profiles: Array
 
 
 class Prior(NamedTuple):
@@ -52,21 +50,21 @@ class Prior(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def blocked_sweep(hidden: Hidden, counts: Floats, prior: Prior, power: float, rng: np.random.Generator) -> None:
+def blocked_sweep(hidden: Hidden, counts: Array, prior: Prior, power: float, rng: np.random.Generator) -> None:
     """States of every region given the parameters, then the parameters given the states; counts are (cells, levels)."""
     draw_states(hidden, log_likelihoods(counts, hidden.log_profiles, power), rng)
     draw_parameters(hidden, counts, prior, power, rng)
 
 
 @njit(cache=True, nogil=True)
-def collapsed_sweep(hidden: Hidden, counts: Floats, prior: Prior, power: float, rng: np.random.Generator) -> None:
+def collapsed_sweep(hidden: Hidden, counts: Array, prior: Prior, power: float, rng: np.random.Generator) -> None:
     """Every state given all others and the profiles, then the parameters given the states."""
     collapsed_pass(hidden.states, log_likelihoods(counts, hidden.log_profiles, power), prior.transition, rng)
     draw_parameters(hidden, counts, prior, power, rng)
 
 
 @njit(cache=True, nogil=True)
-def log_likelihoods(counts: Floats, log_profiles: Floats, power: float) -> Floats:
+def log_likelihoods(counts: Array, log_profiles: Array, power: float) -> Array:
     """For every cell and state, power × Σ_l counts[c, l] log θ[k, l]."""
     by_level = np.ascontiguousarray(counts.T)  # the longest loop innermost, side by side in memory
     out = np.zeros((log_profiles.shape[0], counts.shape[0]))
@@ -79,7 +77,7 @@ def log_likelihoods(counts: Floats, log_profiles: Floats, power: float) -> Float
 
 
 @njit(cache=True, nogil=True)
-def draw_states(hidden: Hidden, likelihoods: Floats, rng: np.random.Generator) -> None:
+def draw_states(hidden: Hidden, likelihoods: Array, rng: np.random.Generator) -> None:
     """Forward filtering, backward sampling of every region."""
     regions, times = hidden.states.shape
     start, transitions = np.exp(hidden.log_start), np.exp(hidden.log_transitions)
@@ -102,7 +100,7 @@ def draw_states(hidden: Hidden, likelihoods: Floats, rng: np.random.Generator) -
 
 
 @njit(cache=True, nogil=True)
-def filter_shares(start: Floats, transitions: Floats, region: Floats, forward: Floats) -> bool:
+def filter_shares(start: Array, transitions: Array, region: Array, forward: Array) -> bool:
     """P(z_t = k | cells 0..t) without logs, three times as fast; False if anything underflows on the way."""
     times, size = forward.shape
     for t in range(times):
@@ -127,9 +125,7 @@ def filter_shares(start: Floats, transitions: Floats, region: Floats, forward: F
 
 
 @njit(cache=True, nogil=True)
-def draw_back(
-    transitions: Floats, forward: Floats, scratch: Floats, states: Integers, rng: np.random.Generator
-) -> None:
+def draw_back(transitions: Array, forward: Array, scratch: Array, states: Integers, rng: np.random.Generator) -> None:
     """States of one region from the last to the first, given their filtered probabilities."""
     times = states.size
     for t in range(times - 1, -1, -1):
@@ -139,7 +135,7 @@ def draw_back(
 
 
 @njit(cache=True, nogil=True)
-def filter_region(hidden: Hidden, transitions: Floats, region: Floats, forward: Floats, scratch: Floats) -> None:
+def filter_region(hidden: Hidden, transitions: Array, region: Array, forward: Array, scratch: Array) -> None:
     """Logs, up to a constant, of P(z_t = k, cells 0..t)."""
     forward[0] = hidden.log_start + region[0]
     for t in range(1, region.shape[0]):
@@ -149,7 +145,7 @@ def filter_region(hidden: Hidden, transitions: Floats, region: Floats, forward: 
 
 
 @njit(cache=True, nogil=True)
-def step(logs: Floats, matrix: Floats, log_matrix: Floats, scratch: Floats, out: Floats) -> None:
+def step(logs: Array, matrix: Array, log_matrix: Array, scratch: Array, out: Array) -> None:
     """Logs of exp(logs - largest) @ matrix; where the products underflow, they are summed in logs."""
     size = out.size
     largest = logs.max()
@@ -169,7 +165,7 @@ def step(logs: Floats, matrix: Floats, log_matrix: Floats, scratch: Floats, out:
 
 
 @njit(cache=True, nogil=True)
-def draw_parameters(hidden: Hidden, counts: Floats, prior: Prior, power: float, rng: np.random.Generator) -> None:
+def draw_parameters(hidden: Hidden, counts: Array, prior: Prior, power: float, rng: np.random.Generator) -> None:
     """Start, transitions and profiles from their Dirichlet laws given states and counts."""
     draw_chains(hidden, prior.transition, rng)
     draw_profiles(hidden, counts, prior, power, rng)
@@ -186,7 +182,7 @@ def draw_chains(hidden: Hidden, concentration: float, rng: np.random.Generator) 
 
 
 @njit(cache=True, nogil=True)
-def draw_profiles(hidden: Hidden, counts: Floats, prior: Prior, power: float, rng: np.random.Generator) -> None:
+def draw_profiles(hidden: Hidden, counts: Array, prior: Prior, power: float, rng: np.random.Generator) -> None:
     """Profiles given states: noisy counts are summed first, and only a negative sum is raised to 0."""
     sums = np.zeros_like(hidden.log_profiles)
     states = hidden.states.ravel()
@@ -200,7 +196,7 @@ def draw_profiles(hidden: Hidden, counts: Floats, prior: Prior, power: float, rn
 
 
 @njit(cache=True, nogil=True)
-def draw_log_simplex(shapes: Floats, rng: np.random.Generator, out: Floats) -> None:
+def draw_log_simplex(shapes: Array, rng: np.random.Generator, out: Array) -> None:
     """Log of a Dirichlet draw: small concentrations would underflow all at once outside logs."""
     for i in range(out.size):
         out[i] = np.log(rng.standard_gamma(shapes[i] + 1.0)) - rng.standard_exponential() / shapes[i]

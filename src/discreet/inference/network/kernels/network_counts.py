@@ -12,14 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from discreet.inference.network.kernels.network_layout import Graph, Released, draw_rows, gain, locate, pull_row
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["CountsPlan", "CountsState", "advance_counts", "count_tables", "locate_codes"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 HIDDEN = 8.0  # rows with more records than this × levels × noise variance know their probabilities well enough
@@ -31,7 +28,7 @@ class CountsState(NamedTuple):
     total: Integers
     joint: Integers
     tables: Integers
-    theta: Floats
+    theta: Array
 
 
 class CountsPlan(NamedTuple):
@@ -48,11 +45,11 @@ class CountsPlan(NamedTuple):
 @njit(cache=True, nogil=True)
 def advance_counts(
     state: CountsState,
-    alpha: Floats,
+    alpha: Array,
     graph: Graph,
     places: Integers,
     released: Released,
-    log_sizes: Floats,
+    log_sizes: Array,
     smallest: int,
     plan: CountsPlan,
     rng: np.random.Generator,
@@ -103,7 +100,7 @@ def exchange(
 @njit(cache=True, nogil=True)
 def leap(
     state: CountsState,
-    alpha: Floats,
+    alpha: Array,
     graph: Graph,
     places: Integers,
     released: Released,
@@ -143,7 +140,7 @@ def resize(
     graph: Graph,
     places: Integers,
     released: Released,
-    log_sizes: Floats,
+    log_sizes: Array,
     smallest: int,
     block: int,
     rng: np.random.Generator,
@@ -171,7 +168,7 @@ def resize(
 @njit(cache=True, nogil=True)
 def add_records(
     count: int,
-    theta: Floats,
+    theta: Array,
     places: Integers,
     begin: int,
     end: int,
@@ -198,7 +195,7 @@ def add_records(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def code_probability(code: int, theta: Floats, places: Integers) -> float:
+def code_probability(code: int, theta: Array, places: Integers) -> float:
     """The probability of one code."""
     probability = 1.0
     for j in range(places.shape[1]):

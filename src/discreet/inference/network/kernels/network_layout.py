@@ -10,6 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from discreet.numerics.arrays import Array, Integers
+
 __all__ = [
     "Graph",
     "Released",
@@ -23,9 +25,6 @@ __all__ = [
     "locate",
     "pull_row",
 ]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Graph(NamedTuple):
@@ -41,13 +40,13 @@ class Graph(NamedTuple):
 class Released(NamedTuple):
     """The released count of every cell, and the noise law of every table: Gaussian or (discrete) Laplace."""
 
-    counts: Floats
+    counts: Array
     gaussian: NDArray[np.bool_]
-    scale: Floats
+    scale: Array
 
 
 @njit(cache=True, nogil=True)
-def draw_rows(alpha: Floats, tables: Integers, graph: Graph, rng: np.random.Generator, theta: Floats) -> None:
+def draw_rows(alpha: Array, tables: Integers, graph: Graph, rng: np.random.Generator, theta: Array) -> None:
     """Dirichlet(alpha + counts) for every row of every node."""
     for j in range(graph.levels.size):
         size = graph.levels[j]
@@ -57,7 +56,7 @@ def draw_rows(alpha: Floats, tables: Integers, graph: Graph, rng: np.random.Gene
 
 @njit(cache=True, nogil=True)
 def pull_row(
-    alpha: Floats, theta: Floats, row: int, levels: int, depth: int, rng: np.random.Generator, proposed: Floats
+    alpha: Array, theta: Array, row: int, levels: int, depth: int, rng: np.random.Generator, proposed: Array
 ) -> None:
     """Move one row by θ -> m ~ Multinomial(M, θ) -> θ' ~ Dirichlet(alpha + m), M = 0, 1, 3, … 2^depth - 1 at random.
 
@@ -69,9 +68,7 @@ def pull_row(
 
 
 @njit(cache=True, nogil=True)
-def draw_simplex(
-    alpha: Floats, counts: Integers, row: int, levels: int, rng: np.random.Generator, theta: Floats
-) -> None:
+def draw_simplex(alpha: Array, counts: Integers, row: int, levels: int, rng: np.random.Generator, theta: Array) -> None:
     """Dirichlet(alpha + counts) as normalised gammas, in logs: small concentrations would underflow all at once."""
     largest, mass = -np.inf, 0.0
     for cell in range(row, row + levels):
@@ -86,7 +83,7 @@ def draw_simplex(
 
 
 @njit(cache=True, nogil=True)
-def draw_counts(pulls: int, theta: Floats, row: int, levels: int, rng: np.random.Generator, counts: Integers) -> None:
+def draw_counts(pulls: int, theta: Array, row: int, levels: int, rng: np.random.Generator, counts: Integers) -> None:
     """Multinomial counts of one row, one binomial after the other."""
     mass = 1.0
     for cell in range(row, row + levels - 1):
@@ -97,7 +94,7 @@ def draw_counts(pulls: int, theta: Floats, row: int, levels: int, rng: np.random
 
 
 @njit(cache=True, nogil=True, inline="always")
-def draw_record(theta: Floats, graph: Graph, rng: np.random.Generator, record: Integers, cells: Integers) -> int:
+def draw_record(theta: Array, graph: Graph, rng: np.random.Generator, record: Integers, cells: Integers) -> int:
     """One record from the network: its levels, its cells, and its code."""
     code = 0
     for j in range(record.size):
@@ -128,7 +125,7 @@ def first_of_row(graph: Graph, j: int, record: Integers) -> int:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def level_at(theta: Floats, row: int, levels: int, uniform: float) -> int:
+def level_at(theta: Array, row: int, levels: int, uniform: float) -> int:
     """The inverse distribution function of the row that starts at this cell."""
     for level in range(levels - 1):
         uniform -= theta[row + level]

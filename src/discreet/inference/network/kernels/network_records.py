@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from discreet.inference.network.kernels.network_layout import (
     Graph,
@@ -24,11 +23,9 @@ from discreet.inference.network.kernels.network_layout import (
     locate,
     pull_row,
 )
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["RecordsPlan", "RecordsState", "advance", "fill", "replace"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class RecordsState(NamedTuple):
@@ -37,7 +34,7 @@ class RecordsState(NamedTuple):
     total: Integers
     records: Integers
     tables: Integers
-    theta: Floats
+    theta: Array
 
 
 class RecordsPlan(NamedTuple):
@@ -56,10 +53,10 @@ HIDDEN = 8.0  # rows with more records than this × levels × noise variance kno
 @njit(cache=True, nogil=True)
 def advance(
     state: RecordsState,
-    alpha: Floats,
+    alpha: Array,
     graph: Graph,
     released: Released,
-    log_sizes: Floats,
+    log_sizes: Array,
     smallest: int,
     plan: RecordsPlan,
     rng: np.random.Generator,
@@ -118,7 +115,7 @@ def resize(
     state: RecordsState,
     graph: Graph,
     released: Released,
-    log_sizes: Floats,
+    log_sizes: Array,
     smallest: int,
     block: int,
     rng: np.random.Generator,
@@ -155,7 +152,7 @@ def resize(
 
 
 @njit(cache=True, nogil=True)
-def recouple(state: RecordsState, alpha: Floats, graph: Graph, released: Released, rng: np.random.Generator) -> None:
+def recouple(state: RecordsState, alpha: Array, graph: Graph, released: Released, rng: np.random.Generator) -> None:
     """Move the rows of one node's probabilities in turn and let their records follow.
 
     Where noise hides the sampling error of a row's records, probabilities given records hardly move; here both move. A
@@ -216,8 +213,8 @@ def records_by_row(state: RecordsState, graph: Graph, node: int) -> tuple[Intege
 def follow(
     code: int,
     node: int,
-    theta: Floats,
-    proposed: Floats,
+    theta: Array,
+    proposed: Array,
     graph: Graph,
     rng: np.random.Generator,
     scratch: Integers,

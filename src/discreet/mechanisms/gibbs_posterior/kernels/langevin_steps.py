@@ -7,11 +7,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from discreet.mechanisms.gibbs_posterior.kernels.margins import BLOCKS, Rows, gradients
+from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Branch
 
 __all__ = ["steps_of_langevin"]
 
-Array = NDArray[np.float64]
 Members = NDArray[np.int64]
 
 

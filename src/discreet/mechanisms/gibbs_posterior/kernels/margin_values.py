@@ -4,14 +4,12 @@ import math
 
 import numpy as np
 from numba import njit, prange
-from numpy.typing import NDArray
 
 from discreet.mechanisms.gibbs_posterior.kernels.margins import BLOCKS, HINGE, HUBER, LOGISTIC, POISSON, Rows
+from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Branch
 
 __all__ = ["total_losses"]
-
-Array = NDArray[np.float64]
 
 
 @njit(cache=True)

@@ -14,12 +14,12 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from discreet.numerics.arrays import Array
 from discreet.queries.losses import Hinge, Huber, Logistic, Poisson
 from discreet.queries.losses.base import Branch
 
 __all__ = ["BLOCKS", "HINGE", "HUBER", "LOGISTIC", "POISSON", "Rows", "gradients", "slopes"]
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.uint16]
 
 BLOCKS, LEAST_CHUNKS = 32, 32  # a block of few chunks would take longer to add up than to compute

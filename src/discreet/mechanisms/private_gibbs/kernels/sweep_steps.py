@@ -7,12 +7,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from discreet.numerics.arrays import Array, Integers
 from discreet.numerics.kernels.hidden_pass import collapsed_pass, draw_index
 
 __all__ = ["Chained", "draw_profiles", "prior_states", "round_profiles", "sweep"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Chained(NamedTuple):
@@ -21,24 +19,24 @@ class Chained(NamedTuple):
     transition: float
     emission: float
     ends: Integers
-    lower: Floats
-    grid_bounds: Floats  # (level, first and last), in steps of the grid
+    lower: Array
+    grid_bounds: Array  # (level, first and last), in steps of the grid
     grid: float
 
 
 @njit(cache=True)
 def sweep(
-    exact: Floats,
-    temperatures: Floats,
+    exact: Array,
+    temperatures: Array,
     model: Chained,
     tries: int,
     first: int,
     ready: bool,
     noise: np.random.Generator,
     z: Integers,
-    profiles: Floats,
+    profiles: Array,
     hidden: Integers,
-) -> tuple[int, Floats, NDArray[np.bool_]]:
+) -> tuple[int, Array, NDArray[np.bool_]]:
     """Sweeps from number `first` on, kept in `profiles` and `hidden`, until all are made or a profile is missing.
 
     Returns the number of the next sweep, and what its missing profiles should be drawn from; when they are filled in,
@@ -73,7 +71,7 @@ def sweep(
 
 
 @njit(cache=True)
-def round_profiles(model: Chained, profiles: Floats) -> None:
+def round_profiles(model: Chained, profiles: Array) -> None:
     """To the nearest points of the grid inside the space, in place."""
     for k in range(profiles.shape[0]):
         for j in range(profiles.shape[1]):
@@ -83,7 +81,7 @@ def round_profiles(model: Chained, profiles: Floats) -> None:
 
 @njit(cache=True)
 def draw_profiles(
-    alpha: Floats, ends: Integers, lower: Floats, tries: int, noise: np.random.Generator, drawn: Floats
+    alpha: Array, ends: Integers, lower: Array, tries: int, noise: np.random.Generator, drawn: Array
 ) -> NDArray[np.bool_]:
     """Truncated Dirichlet draws of every state (row) and field, and which of them did not succeed in `tries` proposals.
 

@@ -4,12 +4,10 @@ from math import log
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from discreet.numerics.arrays import Array, Integers
 
 __all__ = ["walk"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @njit(cache=True)
@@ -24,8 +22,8 @@ def walk(
     last: int,
     grid: float,
     moves: Integers,
-    thresholds: Floats,
-) -> Floats:
+    thresholds: Array,
+) -> Array:
     """States after each step; `moves` are in points of the grid and folded back, `thresholds` are logistic numbers.
 
     A point of the grid is in the declared space, but its place in doubles may miss it by a rounding: no place is below
