@@ -16,7 +16,7 @@ from benchmarks.statistics import seconds, verdict
 from discreet.queries.centred_columns import PRODUCT_BITS
 from discreet.queries.statistics import Counts, Statistics, Sum
 from discreet.schema import Bounded, Schema
-from discreet.sources.duckdb import connect
+from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
 
 ROWS = 10_000_000

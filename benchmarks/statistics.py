@@ -17,7 +17,7 @@ from numpy import median
 
 from discreet.queries.statistics import Counts, Statistics
 from discreet.schema import Categorical, Schema
-from discreet.sources.duckdb import connect
+from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
 
 ROWS = 10_000_000

@@ -203,7 +203,7 @@ def trained(holder: str, second: bool) -> dict[str, list[float]]:
     """What every cell counts as in a private table, where a bad one counts as the first or the second of two values."""
 
     def counting(column: Any) -> Any:
-        ends = column.levels[:2] if hasattr(column, "levels") else (column.lower, column.upper)
+        ends = column.levels[:2] if column.levels else (column.lower, column.upper)
         chosen = ends[second] if isinstance(column, dc.Categorical | dc.Bounded) else int(ends[second])
         return type(column)(**{**vars(column), "missing": chosen})
 
@@ -286,7 +286,7 @@ def check(read: Read, holder: str, refusals: int = 3) -> None:
 
 def _default(column: Any) -> float:
     """What a bad cell counts as: a code, or a position between -1 and 1."""
-    if column.missing in (None, "exclude") or hasattr(column, "levels"):
+    if column.missing in (None, "exclude") or column.levels:
         return math.nan if column.missing in (None, "exclude") else column.levels.index(str(column.missing))
     axis = Axis.of(dc.Schema({"x": column}), "x")
     return float(axis.values(np.array([float(column.missing)]))[0] / axis.reach)

@@ -16,7 +16,7 @@ from discreet.errors import SchemaError
 from discreet.queries.statistics import Counts, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 from discreet.sources.coded import NO_NUMBER, CodedRows
-from discreet.sources.duckdb import connect
+from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
 from discreet.sources.sql import statements as sql
 from discreet.sources.sql.cell_sql import double

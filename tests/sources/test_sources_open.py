@@ -15,7 +15,7 @@ from cell_oracle import plain
 from discreet.errors import ReleaseError, SchemaError
 from discreet.queries.statistics import Counts, Statistics, Sum
 from discreet.schema import Binary, Bounded, Categorical, Schema
-from discreet.sources.duckdb import connect
+from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
 
 CANARY = "canary-4217"
@@ -46,7 +46,7 @@ def test_replace_one_counts_the_rows_and_refuses_another_n():
 
 
 def test_add_remove_counts_nothing(monkeypatch):
-    monkeypatch.setattr("discreet.sources.duckdb.DuckDB.count", lambda self: pytest.fail("counted"))
+    monkeypatch.setattr("discreet.sources.engines.duckdb.DuckDB.count", lambda self: pytest.fail("counted"))
     schema = Schema(SCHEMA.columns, relation="add-remove", n_max=10)
     dataset = open_dataset(pd.DataFrame({"ward": ["A"]}), schema, id="wards")
     assert dataset.schema == schema

@@ -102,7 +102,7 @@ class CoefficientDraws:
         else:
             upper = margins.mean(axis=0) > 0.0
         assert target is not None
-        levels = self.query.schema.column(target.column).levels  # type: ignore[union-attr]
+        levels = self.query.schema.column(target.column).levels
         return np.asarray(np.asarray(levels)[upper.astype(int)])
 
     def information(self, records: Any, n: int | None = None) -> Information:

@@ -5,22 +5,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.posterior.new_records import new_records
 from discreet.queries.losses.base import Loss
-from discreet.sources.new_records import new_records
 
 __all__ = ["new_rows"]
 
-Array = NDArray[np.float64]
 
-
-def new_rows(query: Loss, records: Any) -> Array:
+def new_rows(query: Loss, records: Any) -> NDArray[np.float64]:
     """Rows z of a frame or mapping of columns, (records, coefficients); cells that mean nothing are refused."""
-    features, found = query.features, new_records(query.features, query.schema, records)
-    z = np.zeros((len(found.used), features.size))
-    start = int(features.intercept)
-    z[:, start : start + len(features.numbers)] = found.numbers
-    np.put_along_axis(z, found.levels, 1.0, axis=1)
-    z *= found.shrink[:, np.newaxis]
-    if features.intercept:
-        z[:, 0] = 1.0
+    features = query.features
+    coded = new_records({name: query.schema.column(name) for name in features.columns}, records)
+    n = len(next(iter(coded.values())))
+    z, start = np.zeros((n, features.size)), int(features.intercept)
+    squared = np.full(n, float(len(features.categories)))
+    for j, axis in enumerate(features.numbers):
+        number = features.scaled(axis, coded[axis.column])
+        z[:, start + j] = number
+        squared += number**2
+    for name, offset in zip(features.categories, features.offsets, strict=True):
+        z[np.arange(n), offset + coded[name]] = 1.0
+    if features.shrinks:
+        z *= features.shrink(squared)[:, np.newaxis]
+    z[:, :start] = 1.0
     return z

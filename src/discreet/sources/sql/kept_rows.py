@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from discreet.queries.losses.base import Query
-from discreet.schema import Bounded, Count
 from discreet.sources.sql.cell_sql import cast, printed, steps
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def _cells(query: Query) -> "list[exp.Expr]":
     cells: list[exp.Expr] = []
     for i, name in enumerate(query.columns):
         column = query.schema.column(name)
-        whole = steps(exp.column(f"value_{i}"), column) if isinstance(column, Bounded | Count) else None
+        whole = steps(exp.column(f"value_{i}"), column) if column.holds == "numbers" else None
         code = exp.column(f"code_{i}") if whole is None else whole
         cells.append(exp.func("coalesce", printed(cast(code, "bigint")), exp.Literal.string(BAD_CELL)))
     return cells
