@@ -105,17 +105,16 @@ def test_numbers_mean_what_the_engine_says(kind: Any, column: Any, tmp_path: Pat
 
 
 def test_bytes_that_are_no_text_match_no_level(tmp_path: Path, monkeypatch: Any) -> None:
-    """Through both readers; where a level holds the character that mends them, the engine is asked."""
+    """Through both readers: Arrow cannot write them as texts, and then the engine is asked."""
     octets = pa.array([b"a", b"\xff", b"a\xff", b"b"] * 50, pa.binary())
     broken = pa.Array.from_buffers(pa.string(), 200, octets.buffers())
     table = pa.table({"x": np.linspace(0, 1, 200), "y": np.arange(200) % 2, "c": broken})
     pq.write_table(table, tmp_path / "t.parquet")
-    for levels, plain in ((["a", "b"], True), (["b", "a\ufffd"], False)):
+    for levels in (["a", "b"], ["b", "a\ufffd"]):
         schema = dc.Schema({"x": dc.Bounded(0, 1), "y": dc.Binary(), "c": dc.Categorical(levels, missing="exclude")})
         for source in (tmp_path / "t.parquet", table):
-            query, found = designs(source, schema, monkeypatch)
+            _, found = designs(source, schema, monkeypatch)
             same(found)
-            assert is_plain(query, dc.open(source, schema, id="t").source.held) == plain
             assert found["read"]["weights"].sum() == 100
 
 

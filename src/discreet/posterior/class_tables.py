@@ -22,7 +22,7 @@ from discreet.inference.counts.shared_totals import Consensus
 from discreet.inference.counts.simplex import concentrations, dirichlet_draws, log_dirichlet, moments_given
 from discreet.noise import NoiseLaw
 from discreet.posterior.class_answers import Array, Arrays, NaiveBayesAnswers
-from discreet.posterior.new_records import new_records
+from discreet.posterior.new_rows import new_codes
 from discreet.posterior.summary import as_text, check_order, check_released
 from discreet.schema.columns import Binary, Categorical
 from discreet.schema.row_counts import Sizes
@@ -132,7 +132,7 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
 
     def _codes(self, records: Any) -> NDArray[np.int64]:
         """Level codes (features, records)."""
-        return np.array(list(new_records({name: self.columns[name] for name in self.feature_levels}, records).values()))
+        return np.array(list(new_codes({name: self.columns[name] for name in self.feature_levels}, records).values()))
 
 
 def naive_bayes_from_tables(

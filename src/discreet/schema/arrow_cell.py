@@ -6,12 +6,12 @@ Functions here take a column of cells, an array or a chunked array, and know not
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.schema.cell import LONGEST_IDENTIFIER, Codes, Storage, steps_or_default
+from discreet.schema.cell import LONGEST_IDENTIFIER, Codes, Storage
+from discreet.schema.coded_cell import coded_objects, steps_or_default
 from discreet.schema.columns import Column
 from discreet.schema.held_columns import wrong_type
-from discreet.schema.object_cell import coded_objects, exact_digits
+from discreet.schema.object_cell import exact_digits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_DIGITS",
     "arrow_coded",
-    "arrow_floats",
     "is_bytes",
     "scannable",
     "scannable_type",
@@ -108,21 +107,16 @@ def scannable(name: str, cells: Any, longest: int) -> Any:
 
 
 def arrow_coded(column: Column, cells: Any) -> Codes:
-    """The level codes or grid steps of a scannable column; what is no plain number is read once for each text."""
+    """The level codes or grid steps of a column; what must be printed or parsed is so once for each different cell."""
     import pyarrow as pa
 
-    if column.holds == "numbers" and storage_of(cells.type) not in ("decimal", "text"):
-        return steps_or_default(column, arrow_floats(cells))
-    held = (cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells).dictionary_encode()
-    different = coded_objects(column, [*held.dictionary.to_pylist(), None])
-    return np.asarray(different[held.indices.fill_null(different.size - 1).to_numpy()])
-
-
-def arrow_floats(cells: Any) -> NDArray[np.float64]:
-    """A column of numbers or truth values as doubles, NaN where there is none."""
-    import pyarrow as pa
-
-    return np.asarray(cells.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False))
+    held = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+    if column.holds == "numbers" and storage_of(held.type) not in ("decimal", "text"):
+        floats = held.cast(pa.float64(), safe=False).fill_null(np.nan)
+        return steps_or_default(column, floats.to_numpy(zero_copy_only=False))
+    once = held if pa.types.is_dictionary(held.type) else held.dictionary_encode()
+    different = coded_objects(column, [*once.dictionary.to_pylist(), None])
+    return np.asarray(different[once.indices.cast(pa.int64()).fill_null(different.size - 1).to_numpy()])
 
 
 def _digits(cell: Any) -> str | None:

@@ -18,10 +18,9 @@ new records of predictions, which are public, are read by it as it stands.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable
-from math import isfinite, isnan
-from typing import Any, Literal, Protocol
+from math import isnan
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,19 +35,12 @@ __all__ = [
     "NO_LEVEL",
     "NO_NUMBER",
     "Codes",
-    "Levels",
-    "Numbers",
     "Storage",
     "Truths",
     "clipped_steps",
-    "level_codes",
-    "level_numbers",
-    "level_texts",
     "longest_text",
-    "matches",
     "number_of",
     "number_text",
-    "steps_or_default",
 ]
 
 Codes = NDArray[np.int64]
@@ -81,46 +73,6 @@ _NUMBER = re.compile(
 )
 
 
-class Levels(Protocol):
-    """A column of levels, as far as its cells are concerned."""
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """The declared levels; a code is a place among them."""
-
-    @property
-    def spellings(self) -> tuple[str, ...]:
-        """The texts of the levels in order, once or, in other words, twice."""
-
-    @property
-    def any_case(self) -> bool:
-        """Whether texts are compared in lower case."""
-
-    @property
-    def default_code(self) -> int | None:
-        """The code of a bad cell; None excludes the row."""
-
-
-class Numbers(Protocol):
-    """A column of numbers, as far as its cells are concerned."""
-
-    @property
-    def lower(self) -> float:
-        """The lower bound."""
-
-    @property
-    def upper(self) -> float:
-        """The upper bound."""
-
-    @property
-    def step(self) -> float:
-        """The grid."""
-
-    @property
-    def default_value(self) -> float | None:
-        """The value of a bad cell; None excludes the row."""
-
-
 def number_text(value: float) -> str | None:
     """The text of a number, as engines print it; NaN has none."""
     if isnan(value):
@@ -139,68 +91,6 @@ def longest_text(levels: Iterable[str]) -> int:
     return max((len(level.encode()) for level in levels), default=0) + ROOM_FOR_A_NUMBER
 
 
-def level_texts(column: Levels) -> dict[str, int]:
-    """The code of each text of a level."""
-    return {text: place % len(column.levels) for place, text in enumerate(column.spellings)}
-
-
-def level_numbers(column: Levels) -> dict[float, int]:
-    """The code of each finite number that is a level, except those that are the same number as another level."""
-    numbers = _numbers_of(column.levels)
-    times = Counter(numbers)
-    return {value: code for code, value in enumerate(numbers) if value is not None and times[value] == 1}
-
-
-def level_codes(column: Levels, texts: Iterable[str | None]) -> Codes:
-    """The level of each text, by text, else by number; a bad one is the default, or NO_LEVEL."""
-    by_text, by_number, longest = level_texts(column), level_numbers(column), longest_text(column.levels)
-    default = NO_LEVEL if column.default_code is None else column.default_code
-
-    def code(text: str | None) -> int:
-        if text is None or len(text.encode()) > longest:
-            return default
-        found = by_text.get(text.lower() if column.any_case else text)
-        return by_number.get(number_of(text), default) if found is None else found  # type: ignore[arg-type]
-
-    return np.array([code(text) for text in texts], dtype=np.int64)
-
-
-def matches(column: Levels, storage: Storage) -> dict[Any, int] | None:
-    """The code of each cell that matches a level, as it is held; None where cells must be printed or parsed to tell."""
-    texts, single = level_texts(column), level_numbers(column)
-    numbers = [value for value in _numbers_of(column.levels) if value is not None]
-    if storage == "text":
-        return None if numbers or any(MENDED in text for text in texts) else texts
-    if storage == "boolean":
-        return {truth: texts[text] for truth, text in ((False, "false"), (True, "true")) if text in texts}
-    if storage == "integer" and all(abs(value) < LARGEST_WHOLE_FLOAT for value in numbers):
-        whole = {int(value): code for value, code in single.items() if value == int(value)}
-        return whole | {int(text): code for text, code in texts.items() if _is_whole(text)}
-    if storage == "float" and len(single) == len(numbers):
-        return None if "inf" in texts or "-inf" in texts else single
-    return None
-
-
 def clipped_steps(values: ArrayLike, lower: float, upper: float, step: float) -> Any:
     """Numbers within their bounds and on their grid, floor(value / step + 1/2): doubles that are whole; NaN stays."""
     return np.floor(np.clip(values, lower, upper) / step + 0.5)
-
-
-def steps_or_default(column: Numbers, values: NDArray[np.float64]) -> Codes:
-    """The grid steps of each number; a bad one, NaN, is the default, or NO_NUMBER."""
-    default = column.default_value
-    held = np.where(np.isnan(values), column.lower if default is None else default, values)
-    steps = clipped_steps(held, column.lower, column.upper, column.step).astype(np.int64)
-    return np.where(np.isnan(values), NO_NUMBER, steps) if default is None else np.asarray(steps)
-
-
-def _numbers_of(levels: Iterable[str]) -> list[float | None]:
-    """The finite number that each level is, or None; there is one zero."""
-    numbers = [number_of(level) for level in levels]
-    return [value + 0.0 if value is not None and isfinite(value) else None for value in numbers]
-
-
-def _is_whole(text: str) -> bool:
-    """Whether a whole number of 64 bits is printed like this."""
-    digits = text.removeprefix("-") if len(text) <= len(str(-(2**63))) else ""
-    return text == "0" or (digits.isascii() and digits.isdigit() and digits[0] != "0")

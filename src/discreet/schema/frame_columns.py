@@ -92,13 +92,9 @@ def _floats(cells: NDArray[Any]) -> NDArray[np.float64]:
         return np.where(cells.imag == 0, cells.real, np.nan).astype(np.float64)
 
 
-def _pyarrow(name: str, cells: Any, truths: Truths, longest: int) -> Any:  # noqa: ARG001 - the signature all share
-    return scannable(name, cells, longest)
-
-
 # for each library, the names of a frame's columns and how one of them is read
 _READERS: dict[str, tuple[Callable[[Any], list[object]], Callable[[str, Any, Truths, int], Any]]] = {
     "pandas": (lambda frame: list(frame.columns), _pandas),
     "polars": (lambda frame: frame.columns, _polars),
-    "pyarrow": (lambda frame: frame.schema.names, _pyarrow),
+    "pyarrow": (lambda frame: frame.schema.names, lambda name, cells, _, longest: scannable(name, cells, longest)),
 }

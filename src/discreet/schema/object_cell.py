@@ -12,39 +12,18 @@ depend on a row. What is read is read by the methods of the built-in types thems
 no limit on digits. So one object is one cell, whatever stands in the other rows.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.schema.cell import (
-    LONGEST_IDENTIFIER,
-    LONGEST_TEXT,
-    Codes,
-    Truths,
-    level_codes,
-    longest_text,
-    number_of,
-    number_text,
-    steps_or_default,
-)
-from discreet.schema.columns import Column
+from discreet.schema.cell import LONGEST_IDENTIFIER, LONGEST_TEXT, Truths, number_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["coded_objects", "exact_digits", "object_texts", "text_of"]
-
-
-def coded_objects(column: Column, cells: Iterable[object]) -> Codes:
-    """The level codes or grid steps of objects; a bad one is the column's default, or what excludes its row."""
-    longest = longest_text(column.levels)
-    texts = [text_of(cell, column.truths, longest) for cell in cells]
-    if column.holds == "levels":
-        return level_codes(column, texts)
-    numbers = [None if text is None else number_of(text) for text in texts]
-    return steps_or_default(column, np.array([np.nan if value is None else value for value in numbers]))
+__all__ = ["exact_digits", "object_texts", "text_of"]
 
 
 def object_texts(cells: Any, truths: Truths, longest: int = LONGEST_TEXT) -> "pa.Array":

@@ -16,7 +16,6 @@ import numpy as np
 from discreet.errors import ReleaseError
 from discreet.queries.losses.base import Loss
 from discreet.queries.statistics import Counts, Statistics
-from discreet.schema.cell import NO_NUMBER
 from discreet.sources.dataset import IntegerArray
 from discreet.sources.design import Design, collected
 from discreet.sources.engines.spill import engine_folder
@@ -182,8 +181,9 @@ def _collected(stack: ExitStack, connection: Any, attach: Callable[[], None], qu
 
 
 def _columns(query: Loss, rows: Any) -> dict[str, Any]:
-    """One batch of rows as whole numbers; a step that is NULL is no number."""
-    return {name: rows.column(i).fill_null(NO_NUMBER).to_numpy() for i, name in enumerate(query.columns)}
+    """One batch of rows as whole numbers; NULL excludes a row."""
+    excluded = [query.schema.column(name).excluded for name in query.columns]
+    return {name: rows.column(i).fill_null(excluded[i]).to_numpy() for i, name in enumerate(query.columns)}
 
 
 def _marginals(

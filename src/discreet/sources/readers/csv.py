@@ -20,7 +20,7 @@ from discreet.errors import SchemaError
 from discreet.schema import Schema
 from discreet.schema.held_columns import columns_read, require_columns
 from discreet.sources.readers.identifiers import Owner
-from discreet.sources.sql.relation import RAW, Held, handed_over, in_order
+from discreet.sources.sql.relation import RAW, Held, handed_over
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,7 +83,7 @@ def csv_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[CsvFiles], 
     held = {name: Held(f"c{i}", "text") for i, name in enumerate(columns)}
     owners = [] if schema.unit.identifier is None else [Owner(held[schema.unit.identifier].column, "field")]
     positions = tuple(header.index(name) for name in columns)
-    return (CsvFiles(paths, positions, handed_over(schema, held, owners)),), in_order(schema, held)
+    return (CsvFiles(paths, positions, handed_over(schema, held, owners)),), held
 
 
 def _header(path: str) -> list[str]:

@@ -3,7 +3,9 @@
 from math import frexp, isfinite
 from typing import TYPE_CHECKING, Literal
 
-from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Levels, Numbers, Storage, level_numbers, level_texts
+from discreet.schema import Binary, Bounded, Categorical, Count
+from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage
+from discreet.schema.coded_cell import level_numbers, level_texts
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -43,7 +45,7 @@ def number(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
     return parsed(printed(raw)) if storage == "decimal" else cast(raw, "double")
 
 
-def clipped(value: "exp.Expr", column: Numbers) -> "exp.Expr":
+def clipped(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
     """The number within its bounds; a bad one is the default, or NULL where it excludes the row."""
     from sqlglot import exp
 
@@ -57,7 +59,7 @@ def clipped(value: "exp.Expr", column: Numbers) -> "exp.Expr":
     return exp.Case(ifs=[exp.If(this=when, true=then) for when, then in branches], default=upper)
 
 
-def steps(value: "exp.Expr", column: Numbers) -> "exp.Expr":
+def steps(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
     """A clipped number on its grid, floor(value / grid + 1/2): a double that is a whole number."""
     from sqlglot import exp
 
@@ -96,7 +98,7 @@ def parsed(value: "exp.Expr") -> "exp.Expr":
     return exp.TryCast(this=value, to=exp.DataType(this=exp.DataType.Type.DOUBLE))
 
 
-def level_code(written: "exp.Expr", column: Levels) -> "exp.Expr":
+def level_code(written: "exp.Expr", column: Binary | Categorical) -> "exp.Expr":
     """The code of the level with this very text, NULL if it is none; engines without enumerations replace it.
 
     An enumeration is a look-up in a hash table: no join to plan, and no comparison with every level.
@@ -111,7 +113,7 @@ def level_code(written: "exp.Expr", column: Levels) -> "exp.Expr":
     return exp.Mod(this=place, expression=rounds) if len(texts) > len(column.levels) else place
 
 
-def number_levels(column: Levels) -> "list[exp.Tuple]":
+def number_levels(column: Binary | Categorical) -> "list[exp.Tuple]":
     """(number, code) of the levels that a number can match."""
     from sqlglot import exp
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.schema import Schema
-from discreet.schema.cell import Storage, level_numbers, longest_text
+from discreet.schema.cell import Storage, longest_text
+from discreet.schema.coded_cell import level_numbers
 from discreet.sources.readers.identifiers import Owner, identifier
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["RAW", "Held", "handed_over", "in_order"]
+__all__ = ["RAW", "Held", "handed_over"]
 
 RAW = "raw"  # the relation that a reader found
 
@@ -32,15 +33,8 @@ class Held:
     storage: Storage
 
 
-def in_order(schema: Schema, held: Mapping[str, Held]) -> dict[str, Held]:
-    """How the declared columns are held after they were handed over."""
-    return {name: Held(f"c{i}", held[name].storage) for i, name in enumerate(schema.columns)}
-
-
-def handed_over(
-    schema: Schema, held: Mapping[str, Held], owners: Sequence[Owner], *, by_text: bool = False, raw: str = RAW
-) -> str:
-    """The query that hands over the relation `raw`, which holds the columns so and the identifier in one of `owners`.
+def handed_over(schema: Schema, held: Mapping[str, Held], owners: Sequence[Owner], *, by_text: bool = False) -> str:
+    """The query that hands over the relation RAW, which holds the columns so and the identifier in one of `owners`.
 
     Where equal texts are kept once (`by_text`), as in Parquet files, some ways to say the same are far cheaper.
     """
@@ -48,16 +42,16 @@ def handed_over(
 
     columns: list[exp.Expr] = []
     for i, (name, column) in enumerate(schema.columns.items()):
-        cell: exp.Expr = exp.column(held[name].column, raw, quoted=True)
+        cell: exp.Expr = exp.column(held[name].column, RAW, quoted=True)
         if held[name].storage == "text":
             cut = by_text and column.holds == "levels" and not level_numbers(column)
             cell = (_begun if cut else _short)(cell, longest_text(column.levels))
         columns.append(cell.as_(f"c{i}", copy=False))
     if owners:
-        persons = [identifier(owner, raw) for owner in owners]
+        persons = [identifier(owner, RAW) for owner in owners]
         person = persons[0] if len(persons) == 1 else exp.func("coalesce", *persons)
         columns.append(person.as_("person", copy=False))
-    return exp.select(*columns, copy=False).from_(exp.to_table(raw), copy=False).sql(dialect="duckdb", copy=False)
+    return exp.select(*columns, copy=False).from_(exp.to_table(RAW), copy=False).sql(dialect="duckdb", copy=False)
 
 
 def _short(text: "exp.Expr", longest: int) -> "exp.Expr":

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from discreet.queries.centred_columns import Axis
 from discreet.queries.losses.base import Loss, Query
 from discreet.queries.statistics import Statistic, Statistics
-from discreet.sources.sql.cell_sql import cast, clipped, level_code, number, number_levels, parsed, steps, text
+from discreet.sources.sql.cell_sql import clipped, level_code, number, number_levels, parsed, steps, text
 from discreet.sources.sql.exact_sums import halved, total
-from discreet.sources.sql.kept_rows import kept
+from discreet.sources.sql.kept_rows import coded_cells, kept
 from discreet.sources.sql.relation import Held
 
 if TYPE_CHECKING:
@@ -100,13 +100,8 @@ def coded(
     """
     from sqlglot import exp
 
-    unit = query.schema.unit
-    if unit.identifier is not None:
-        identifier = exp.column("person", relation).as_("person")
-        categorical, numeric = _kinds(query, query.columns)
-        values = _values(query, query.columns, held, relation, [identifier]).where(_known("person"), copy=False)
-        mapped = _mapped(query, categorical, held, values, ["person", *_names("value", query, numeric)])
-        return _grouped(query, grouping, "code", kept(query, id, unit.max_records, mapped), rows_at_most)
+    if query.schema.unit.identifier is not None:
+        return _grouped(query, grouping, "code", _of_persons(query, held, relation, id), rows_at_most)
     used = {*grouping.columns, *(axis.column for axis in grouping.axes), *_excluding(query)}
     values = _values(query, [name for name in query.columns if name in used], held, relation, [])
     totals = ["n", *(f"sum_{i}" for i, _ in enumerate(grouping.products))]
@@ -120,30 +115,17 @@ def coded(
 
 
 def rows_in_order(query: Loss, held: Mapping[str, Held], relation: str, id: str) -> "exp.Select":  # noqa: A002
-    """Level codes (-1: bad) and grid steps (NULL: bad) of every used row, in the order of the query's columns."""
+    """Level codes and grid steps (NULL: bad) of every used row, in the order of the query's columns."""
     from sqlglot import exp
 
-    unit = query.schema.unit
+    found = [cell.as_(f"cell_{i}", copy=False) for i, cell in enumerate(coded_cells(query))]
+    if query.schema.unit.identifier is not None:
+        return _from(exp.select(*found), _of_persons(query, held, relation, id))
     categorical, numeric = _kinds(query, query.columns)
-    others = ["place", *_names("value", query, numeric)]
-    if unit.identifier is not None:
-        identifier = exp.column("person", relation).as_("person")
-        values = _values(query, query.columns, held, relation, [identifier]).where(_known("person"), copy=False)
-        others[0] = "person"
-        used = kept(query, id, unit.max_records, _mapped(query, categorical, held, values, others))
-    else:
-        place = exp.Window(this=exp.RowNumber()).as_("place")
-        used = _mapped(query, categorical, held, _values(query, query.columns, held, relation, [place]), others)
-    found: list[exp.Expr] = []
-    for i, name in enumerate(query.columns):
-        column = query.schema.column(name)
-        if column.holds == "numbers":
-            found.append(cast(steps(exp.column(f"value_{i}"), column), "bigint").as_(f"cell_{i}", copy=False))
-        else:
-            code = exp.func("coalesce", exp.column(f"code_{i}"), exp.Literal.number(-1))
-            found.append(cast(code, "bigint").as_(f"cell_{i}", copy=False))
-    chosen = _from(exp.select(*found, *([] if unit.identifier is not None else [exp.column("place")])), used)
-    return chosen if unit.identifier is not None else chosen.order_by("place", copy=False)
+    place = exp.Window(this=exp.RowNumber()).as_("place")
+    values = _values(query, query.columns, held, relation, [place])
+    used = _mapped(query, categorical, held, values, ["place", *_names("value", query, numeric)])
+    return _from(exp.select(*found, exp.column("place")), used).order_by("place", copy=False)
 
 
 def marginal(query: Statistics, grouping: Grouping, columns: tuple[str, ...], relation: str) -> "exp.Select":
@@ -155,6 +137,17 @@ def marginal(query: Statistics, grouping: Grouping, columns: tuple[str, ...], re
     sums = [exp.Coalesce(this=total, expressions=[exp.Literal.number(0)]) for total in totals]
     whole = [_known(name) for name in _names("code", query, grouping.columns)]
     return exp.select(*codes, *sums).from_(exp.to_table(relation)).where(*whole).group_by(*codes)
+
+
+def _of_persons(query: Query, held: Mapping[str, Held], relation: str, id: str) -> "exp.Select":  # noqa: A002
+    """Codes and values of at most k rows of every person."""
+    from sqlglot import exp
+
+    identifier = exp.column("person", relation).as_("person")
+    categorical, numeric = _kinds(query, query.columns)
+    values = _values(query, query.columns, held, relation, [identifier]).where(_known("person"), copy=False)
+    mapped = _mapped(query, categorical, held, values, ["person", *_names("value", query, numeric)])
+    return kept(query, id, query.schema.unit.max_records, mapped)
 
 
 def _values(
