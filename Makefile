@@ -28,7 +28,7 @@ test: $(STAMP)
 # the tests of frames under the other major version of pandas: .venv once more, with pandas 3 before it
 PANDAS3 := .venv-pandas3
 FRAMES := bad_texts_in_frames identifiers_are_injective objects_are_cells one_identifier_moves_one_person \
-  sources_agreement sources_frames sources_open sources_persons types_of_parts
+  one_meaning_of_a_cell sources_agreement sources_frames sources_open sources_persons types_of_parts
 PURELIB := import sysconfig; path = sysconfig.get_path("purelib")
 $(PANDAS3)/.installed: $(STAMP)
 	$(BIN)/python -m venv $(PANDAS3)

@@ -23,7 +23,7 @@ from benchmarks.tables import DATA
 from discreet.inference.hidden_markov.hidden_chains import flat_counts, hidden_chains, prior_of
 from discreet.queries.families import HiddenMarkov
 from discreet.report import profile_bars, save, state_map
-from discreet.sources.duckdb import connect
+from discreet.sources.engines.duckdb import connect
 from discreet.studies.event_log_studies import tempered_draws
 
 REGIONS, MONTHS, STATES, FIELDS, LEVELS, SWEEPS = 20, 72, 10, 5, 10, 200

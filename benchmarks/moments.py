@@ -17,7 +17,7 @@ from discreet.queries.centred_columns import PRODUCT_BITS
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
 from discreet.schema import Bounded, Schema
-from discreet.sources.duckdb import connect
+from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
 
 ROWS = 10_000_000

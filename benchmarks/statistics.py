@@ -18,7 +18,7 @@ from numpy import median
 from discreet.queries.counts_and_sums import Counts
 from discreet.queries.statistics import Statistics
 from discreet.schema import Categorical, Schema
-from discreet.sources.duckdb import connect
+from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
 
 ROWS = 10_000_000

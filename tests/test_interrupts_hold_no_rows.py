@@ -19,7 +19,7 @@ from discreet import pipeline
 from discreet.errors import ReleaseError
 from discreet.ledger import Ledger
 from discreet.sources.design import Design
-from discreet.sources.duckdb import DuckDB
+from discreet.sources.engines.duckdb import DuckDB
 
 CANARY = "canary-4217"
 ROWS = 30

@@ -6,14 +6,21 @@ import random
 import re
 from collections import Counter
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Count, Person, Schema
 
-NUMBER = re.compile(r"[ \t\n\v\f\r]*[+-]?(\d+(_\d+)*\.?\d*|\.\d+|inf|infinity)(e[+-]?\d+)?[ \t\n\v\f\r]*", re.I | re.A)
+DIGITS = r"\d+(_\d+)*"
+NUMBER = re.compile(
+    rf"[ \t\n\v\f\r]*\+?(-?(({DIGITS}(\.({DIGITS})?)?|\.{DIGITS})(e[+-]?{DIGITS})?|inf|infinity))[ \t\n\v\f\r]*",
+    re.I | re.A,
+)
 
 SCHEMA = Schema(
     {
@@ -71,38 +78,66 @@ def ordinary_rows(n: int, seed: int = 1) -> list[dict[str, str]]:
     ]
 
 
+def written(column: Binary | Bounded | Categorical | Count, cell: Any) -> str | None:
+    """The text of a cell of any type, None if it has none or too long a one."""
+    if isinstance(cell, bool | np.bool_):
+        return (("0", "1") if isinstance(column, Bounded | Count) else ("false", "true"))[bool(cell)]
+    if isinstance(cell, str):
+        longest = max((len(level.encode()) for level in getattr(column, "levels", ())), default=0) + 1024
+        octets = cell.encode("utf-8", "surrogatepass")
+        return cell if len(octets) <= longest and octets.decode("utf-8", "replace") == cell else None
+    if not isinstance(cell, int | float | Decimal | np.number) or isinstance(cell, complex):
+        return None
+    value = math.inf if isinstance(cell, int) and cell > 10**308 else float(cell)
+    if math.isnan(value):
+        return None
+    return str(int(value)) if abs(value) < 2**53 and value == int(value) else repr(value)
+
+
 def number(cell: str | None) -> float | None:
     """The finite or infinite number a text denotes, or None."""
-    return float(cell) if cell is not None and NUMBER.fullmatch(cell) else None
+    found = None if cell is None else NUMBER.fullmatch(cell)
+    return None if found is None else float(found[1].replace("_", ""))
 
 
 def code(column: Binary | Categorical, cell: str | None) -> int | None:
     """The level of a cell, or the default."""
+    levels = ("0", "1") if isinstance(column, Binary) else column.levels
     if cell is not None:
         text = cell.lower() if isinstance(column, Binary) else cell
         if isinstance(column, Binary) and text in ("false", "true"):
             return int(text == "true")
-        if text in column.levels:
-            return column.levels.index(text)
-        numbers = [number(level) for level in column.levels]
+        if text in levels:
+            return levels.index(text)
+        numbers = [number(level) for level in levels]
         value = number(cell)
         if value is not None and math.isfinite(value) and numbers.count(value) == 1:
             return numbers.index(value)
-    return column.default_code
+    if column.missing == "exclude":
+        return None
+    return 0 if column.missing is None else levels.index(str(column.missing))
 
 
 def steps(column: Bounded | Count, cell: str | None) -> int | None:
     """The grid steps of a cell, or those of the default."""
+    lower, grid = (0, 1) if isinstance(column, Count) else (column.lower, column.grid)
     value = number(cell)
-    value = column.default_value if value is None else value
-    return None if value is None else column.steps(value)
+    if value is None:
+        if column.missing == "exclude":
+            return None
+        value = lower if column.missing is None else float(column.missing)
+    return math.floor(min(max(value, lower), column.upper) / grid + 0.5)
+
+
+def meaning(column: Binary | Bounded | Categorical | Count, cell: Any) -> int | None:
+    """The code or grid steps of a cell of any type; None excludes the row."""
+    rule: Any = steps if isinstance(column, Bounded | Count) else code
+    return rule(column, written(column, cell))
 
 
 def coded_cells(query: Statistics, row: dict[str, str | None]) -> dict[str, int | None]:
     """The code or grid steps of each cell; None excludes the row."""
-    columns = {name: query.schema.column(name) for name in query.columns}
-    rules = {name: code if isinstance(column, Binary | Categorical) else steps for name, column in columns.items()}
-    return {name: rules[name](column, row.get(name)) for name, column in columns.items()}
+    return {name: meaning(query.schema.column(name), row.get(name)) for name in query.columns}
 
 
 def first_rows(query: Statistics, rows: list[dict[str, str | None]], dataset: str) -> list[dict[str, str | None]]:

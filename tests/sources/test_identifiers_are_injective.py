@@ -24,12 +24,13 @@ from hypothesis import strategies as st
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Count, Person, Schema
+from discreet.schema.cell import LONGEST_IDENTIFIER, MENDED
 from discreet.sources.coded import CodedRows
-from discreet.sources.duckdb import connect
+from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
 from discreet.sources.readers import csv as csv_reader
 from discreet.sources.readers import frames, identifiers
-from discreet.sources.readers.identifiers import LONGEST_IDENTIFIER, MENDED, Owner
+from discreet.sources.readers.identifiers import Owner
 from discreet.sources.sql import relation
 from discreet.sources.sql.cell_sql import printed
 

@@ -17,14 +17,13 @@ from sqlglot import exp
 import discreet as dc
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
-from discreet.schema import Binary, Bounded, Categorical, Person, Record, Schema
-from discreet.sources import duckdb as engine
-from discreet.sources.duckdb import connect
+from discreet.schema import Binary, Bounded, Categorical, Person, Record, Schema, frame_columns, held_columns
+from discreet.schema.cell import LONGEST_IDENTIFIER, LONGEST_TEXT, ROOM_FOR_A_NUMBER, longest_text
+from discreet.sources.engines import duckdb as engine
+from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
-from discreet.sources.readers import frames, identifiers, parquet
-from discreet.sources.readers.identifiers import LONGEST_IDENTIFIER
+from discreet.sources.readers import identifiers, parquet
 from discreet.sources.sql import relation
-from discreet.sources.sql.cell_sql import LONGEST_TEXT, ROOM_FOR_A_NUMBER, longest_text
 
 COLUMNS = {
     "ward": Categorical(["A", "Ü" * 40, "other"], missing="other"),
@@ -33,7 +32,7 @@ COLUMNS = {
     "age": Bounded(0, 16, grid=1.0, missing="exclude"),
 }
 SCHEMA = Schema(COLUMNS, unit=Person("who", 3), relation="add-remove", n_max=10**6)
-LEVEL = longest_text(COLUMNS["ward"])
+LEVEL = longest_text(COLUMNS["ward"].levels)
 
 
 def rows_of(lengths: list[int]) -> list[dict[str, str]]:
@@ -75,7 +74,7 @@ def check_lengths(folder: Path) -> None:
             assert found["person"] <= len("sha256:") + 64
             for name, column in COLUMNS.items():
                 # the beginning of a text has as many letters, of at most four bytes
-                assert found[name] <= 4 * (longest_text(column) + 1), name
+                assert found[name] <= 4 * (longest_text(column.levels) + 1), name
 
 
 def test_every_reader_hands_over_short_texts(tmp_path: Path) -> None:
@@ -179,7 +178,7 @@ def test_four_hundred_rows_of_one_long_identifier(tmp_path: Path, monkeypatch: p
     assert released() == {"smoker": [0, 100]}
     # the twin: identifiers up to 2^20 bytes are sorted as they are
     for limit in ("LONGEST_IDENTIFIER", "LONGEST_TEXT"):
-        monkeypatch.setattr(relation, limit, 2**20)
+        monkeypatch.setattr(held_columns, limit, 2**20)
     monkeypatch.setattr(relation, "identifier", lambda cell, name: exp.column(cell.column, name, quoted=True))
     with pytest.raises(dc.ReleaseError):
         released()
@@ -224,7 +223,7 @@ def test_a_text_that_many_rows_share_is_not_copied_to_each() -> None:
 @pytest.mark.parametrize("name", ["ward", "who"])
 def test_a_copy_of_a_long_text_for_every_row_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted twin: texts of up to 64 KiB were copied to the rows first."""
-    longest = relation.longest_texts
-    monkeypatch.setattr(frames, "longest_texts", lambda schema: longest(schema) | {name: LONGEST_TEXT})
+    longest = held_columns.longest_texts
+    monkeypatch.setattr(frame_columns, "longest_texts", lambda schema: longest(schema) | {name: LONGEST_TEXT})
     with pytest.raises(AssertionError):
         check_shared()

@@ -15,9 +15,9 @@ from hostile_objects import ASKED, Grade, Liar, Meta, Number, Plain, Text, hosti
 import discreet as dc
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
-from discreet.sources.readers import frames
-from discreet.sources.readers.objects import text_of
-from discreet.sources.sql.cell_sql import LONGEST_TEXT
+from discreet.schema import frame_columns
+from discreet.schema.cell import LONGEST_TEXT
+from discreet.schema.object_cell import text_of
 
 TRUTH = ("false", "true")
 CLEAN: dict[str, list[Any]] = {
@@ -32,7 +32,7 @@ QUERY = Statistics(SCHEMA, (Counts.over(SCHEMA, "k", "k"), Sum.of(SCHEMA, "x", "
 
 
 def texts(cells: list[Any]) -> list[str | None]:
-    return frames._series("k", pd.Series(cells, dtype=object), TRUTH, LONGEST_TEXT).to_pylist()
+    return frame_columns._pandas("k", pd.Series(cells, dtype=object), TRUTH, LONGEST_TEXT).to_pylist()
 
 
 def events(frame: Any, schema: dc.Schema = SCHEMA) -> tuple[Any, ...]:
@@ -89,7 +89,7 @@ def _as_it_was(cell: Any, truth: tuple[str, str], longest: int = LONGEST_TEXT) -
 
 
 def test_a_reading_that_asks_the_objects_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.sources.readers.objects.text_of", _as_it_was)
+    monkeypatch.setattr("discreet.schema.object_cell.text_of", _as_it_was)
     with pytest.raises(AssertionError):
         assert differences(range(120)) == 0
 

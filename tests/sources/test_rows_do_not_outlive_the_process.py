@@ -17,8 +17,8 @@ import pytest
 import discreet as dc
 from discreet.errors import ReleaseError
 from discreet.ledger import Ledger
-from discreet.sources import spill
-from discreet.sources.duckdb import connect
+from discreet.sources.engines import spill
+from discreet.sources.engines.duckdb import connect
 
 CANARY = b"canary-4217-"
 NUMBER = 4217.0  # a row of the design
@@ -43,7 +43,7 @@ with rows.design(query) as made:
 
 ENGINE = """
 import sys
-from discreet.sources import duckdb
+from discreet.sources.engines import duckdb
 duckdb.MEMORY_LIMIT = "40MB"
 with duckdb.connect(threads=1) as connection:
     texts = "SELECT 'canary-4217-' || md5(i::VARCHAR) AS s FROM range(500000) r(i)"
@@ -61,7 +61,7 @@ def named(shape, kind):
     return np.memmap(pathlib.Path(tempfile.mkdtemp()) / "rows", dtype=kind, mode="w+", shape=shape)
 design.mapped_zeros = named
 """
-UNWATCHED = "from discreet.sources import spill\nspill.WATCH = ':'\n"
+UNWATCHED = "from discreet.sources.engines import spill\nspill.WATCH = ':'\n"
 
 
 def canaries(folder: Path) -> list[str]:

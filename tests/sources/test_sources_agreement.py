@@ -17,7 +17,7 @@ from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 from discreet.sources.coded import NO_NUMBER, CodedRows
-from discreet.sources.duckdb import connect
+from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
 from discreet.sources.sql import statements as sql
 from discreet.sources.sql.cell_sql import double

@@ -16,7 +16,7 @@ from discreet.errors import ReleaseError, SchemaError
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Schema
-from discreet.sources.duckdb import connect
+from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
 
 CANARY = "canary-4217"
@@ -47,7 +47,7 @@ def test_replace_one_counts_the_rows_and_refuses_another_n():
 
 
 def test_add_remove_counts_nothing(monkeypatch):
-    monkeypatch.setattr("discreet.sources.duckdb.DuckDB.count", lambda self: pytest.fail("counted"))
+    monkeypatch.setattr("discreet.sources.engines.duckdb.DuckDB.count", lambda self: pytest.fail("counted"))
     schema = Schema(SCHEMA.columns, relation="add-remove", n_max=10)
     dataset = open_dataset(pd.DataFrame({"ward": ["A"]}), schema, id="wards")
     assert dataset.schema == schema

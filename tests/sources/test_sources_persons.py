@@ -27,10 +27,10 @@ from discreet.errors import QueryError, SchemaError
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Count, Person, Record, Schema
+from discreet.schema.cell import LONGEST_IDENTIFIER
 from discreet.sources.coded import NO_NUMBER, CodedRows
-from discreet.sources.duckdb import connect
+from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
-from discreet.sources.readers.identifiers import LONGEST_IDENTIFIER
 from discreet.sources.sql import statements as sql
 
 
@@ -264,7 +264,7 @@ def test_persons_are_counted_under_replace_one_only(monkeypatch):
     assert open_dataset(frame, replace(schema, n=2), id="t").schema.n == 2
     with pytest.raises(SchemaError, match=r"Schema\.n must be the number of units in the source, 2, got 3"):
         open_dataset(frame, replace(schema, n=3), id="t")
-    monkeypatch.setattr("discreet.sources.duckdb.DuckDB.count", lambda self: pytest.fail("counted"))
+    monkeypatch.setattr("discreet.sources.engines.duckdb.DuckDB.count", lambda self: pytest.fail("counted"))
     open_dataset(frame, replace(schema, relation="add-remove", n_max=9), id="t")
 
 
@@ -286,7 +286,7 @@ def test_the_bound_on_persons_spills_instead_of_failing():
     query = query_of(schema)
     dataset = open_dataset(pa.Table.from_pylist(table_of(20)), schema, id="t")
     (grouping,) = sql.groupings(query)
-    scan = sql.coded(query, grouping, dataset.source.cells, "rows", "t", None).sql(dialect="duckdb")
+    scan = sql.coded(query, grouping, dataset.source.held, "rows", "t", None).sql(dialect="duckdb")
     with connect() as connection:
         dataset.source.origins[0].attach(connection, "rows")
         plan = connection.execute(f"EXPLAIN {scan}").fetchall()[0][1]

@@ -22,12 +22,10 @@ from discreet.inference.counts.shared_totals import SharedTotals
 from discreet.inference.counts.simplex import concentrations, dirichlet_draws, log_dirichlet, moments_given
 from discreet.noise import NoiseLaw
 from discreet.posterior.class_answers import Array, Arrays, NaiveBayesAnswers
+from discreet.posterior.new_rows import new_codes
 from discreet.posterior.summary import check_released
-from discreet.queries.features import Features
-from discreet.schema import Schema
 from discreet.schema.columns import Binary, Categorical
 from discreet.schema.row_counts import Sizes
-from discreet.sources.new_records import new_records
 
 __all__ = ["NaiveBayesPosterior", "naive_bayes_from_tables"]
 
@@ -134,9 +132,7 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
 
     def _codes(self, records: Any) -> NDArray[np.int64]:
         """Level codes (features, records)."""
-        schema = Schema({name: self.columns[name] for name in self.feature_levels})
-        features = Features.of(schema, tuple(self.feature_levels), intercept=False)
-        return np.asarray((new_records(features, schema, records).levels - np.array(features.offsets)).T)
+        return np.array(list(new_codes({name: self.columns[name] for name in self.feature_levels}, records).values()))
 
 
 def naive_bayes_from_tables(

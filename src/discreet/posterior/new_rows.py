@@ -1,26 +1,91 @@
-"""New records as rows of features, by the same declared rules as the private ones. They are not private."""
+"""New records, which are public, read as private ones are: no cell trains as one level and predicts as another.
 
+A cell that is no number or no declared level counts as the `missing` value of its column, as it does in training. Where
+none is declared the record is refused: training leaves such a row out, or was promised that there is none, and neither
+is something to predict from.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import QueryError, SchemaError
 from discreet.queries.losses.base import Loss
-from discreet.sources.new_records import new_records
+from discreet.schema import Column, Schema
+from discreet.schema.arrow_cell import arrow_coded
+from discreet.schema.cell import Codes
+from discreet.schema.coded_cell import coded_objects
+from discreet.schema.frame_columns import frame_columns, package_of
+from discreet.schema.held_columns import UNREADABLE
 
-__all__ = ["new_rows"]
+__all__ = ["new_codes", "new_rows"]
 
-Array = NDArray[np.float64]
+MOST_SHOWN = 12  # levels
 
 
-def new_rows(query: Loss, records: Any) -> Array:
+def new_rows(query: Loss, records: Any) -> NDArray[np.float64]:
     """Rows z of a frame or mapping of columns, (records, coefficients); cells that mean nothing are refused."""
-    features, found = query.features, new_records(query.features, query.schema, records)
-    z = np.zeros((len(found.used), features.size))
-    start = int(features.intercept)
-    z[:, start : start + len(features.numbers)] = found.numbers
-    np.put_along_axis(z, found.levels, 1.0, axis=1)
-    z *= found.shrink[:, np.newaxis]
-    if features.intercept:
-        z[:, 0] = 1.0
+    features = query.features
+    coded = new_codes({name: query.schema.column(name) for name in features.columns}, records)
+    n = len(next(iter(coded.values())))
+    z, start = np.zeros((n, features.size)), int(features.intercept)
+    squared = np.full(n, float(len(features.categories)))
+    for j, axis in enumerate(features.numbers):
+        number = features.scaled(axis, coded[axis.column])
+        z[:, start + j] = number
+        squared += number**2
+    for name, offset in zip(features.categories, features.offsets, strict=True):
+        z[np.arange(n), offset + coded[name]] = 1.0
+    if features.shrinks:
+        z *= features.shrink(squared)[:, np.newaxis]
+    z[:, :start] = 1.0
     return z
+
+
+def new_codes(columns: Mapping[str, Column], records: Any) -> dict[str, Codes]:
+    """Level codes and grid steps of a pandas, polars or pyarrow frame, or of a mapping of columns of any objects."""
+    declared = {name: _decided(column) for name, column in columns.items()}
+    found = _of_mapping(declared, records) if package_of(records) is None else _of_frame(declared, records)
+    for name, column in declared.items():
+        meaningless = np.flatnonzero(found[name] == column.excluded)
+        if meaningless.size:
+            raise QueryError(
+                f"new rows must have {_range(column)} in column {name!r}, which declares no `missing` value for other "
+                f"cells, got one in row {meaningless[0]}"
+            )
+    return found
+
+
+def _decided(column: Column) -> Column:
+    """The same column, where a cell that has no declared meaning is told apart."""
+    return column if column.missing is not None else replace(column, missing="exclude")
+
+
+def _of_mapping(columns: Mapping[str, Column], records: Any) -> dict[str, Codes]:
+    """Each object means what it does in a private frame."""
+    try:
+        cells = {name: list(records[name]) for name in columns}
+    except (KeyError, TypeError, ValueError, IndexError):
+        raise QueryError(f"new rows must have the columns {list(columns)}, got others") from None
+    if len({len(column) for column in cells.values()}) != 1:
+        raise QueryError("new rows must be columns of one length")
+    return {name: coded_objects(column, cells[name]) for name, column in columns.items()}
+
+
+def _of_frame(columns: Mapping[str, Column], records: Any) -> dict[str, Codes]:
+    try:
+        held = frame_columns(records, Schema(columns))
+    except Exception as problem:
+        told = problem if isinstance(problem, SchemaError) else UNREADABLE
+        raise QueryError(f"new rows must have the columns {list(columns)}: {told}") from None
+    return {name: arrow_coded(column, held[name]) for name, column in columns.items()}
+
+
+def _range(column: Column) -> str:
+    if column.holds == "numbers":
+        return "a number"
+    more = f" and {len(column.levels) - MOST_SHOWN} more" if len(column.levels) > MOST_SHOWN else ""
+    return f"a declared level, {list(column.levels[:MOST_SHOWN])}{more},"

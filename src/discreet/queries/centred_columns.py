@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 from discreet.schema import Schema
+from discreet.schema.cell import clipped_steps
 from discreet.schema.columns import Bounded, Count
 
 __all__ = ["PRODUCT_BITS", "Axis", "above"]
@@ -81,8 +82,8 @@ class Axis:
 
     def of_values(self, x: ArrayLike) -> NDArray[np.int64]:
         """Grid steps of real values, clipped and rounded as the sources do it."""
-        clipped = np.clip(np.asarray(x, dtype=float), self.lower, self.upper)
-        return np.asarray(np.floor(clipped / self.grid + 0.5), dtype=np.int64)
+        steps = clipped_steps(np.asarray(x, dtype=float), self.lower, self.upper, self.grid)
+        return np.asarray(steps, dtype=np.int64)
 
 
 def above(centred: ArrayLike, lowest: int) -> NDArray[np.float64]:

@@ -10,6 +10,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.errors import QueryError
 from discreet.queries.centred_columns import Axis
 from discreet.queries.counts_and_sums import levels_of
@@ -100,3 +103,12 @@ class Features:
     def reach(self) -> float:
         """A bound on the length of a whole row, rounded up."""
         return (math.hypot(self.radius, 1.0) if self.intercept else self.radius) * ROUNDED_UP
+
+    def scaled(self, axis: Axis, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        """One number of every row on the public interval, from its grid steps."""
+        low, high = self.interval
+        return np.asarray(0.5 * (low + high) + 0.5 * (high - low) * (axis.centred(steps) / axis.reach))
+
+    def shrink(self, squared: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The factor s of every row, from the squared length of its features."""
+        return np.minimum(1.0, self.radius / np.maximum(np.sqrt(squared), np.finfo(float).tiny))

@@ -11,19 +11,33 @@ not a number or not a declared level follows `missing`:
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from discreet.errors import SchemaError
+from discreet.schema.cell import LARGEST_STEPS, LONGEST_LEVEL, NO_LEVEL, NO_NUMBER, Truths, clipped_steps
 
 __all__ = ["KINDS", "Binary", "Bounded", "Categorical", "Column", "Count", "is_integer", "without_none"]
 
-# The largest fixed-point magnitude of one cell: sums of 2^63 rows of products of two cells stay inside 128 bits.
-LARGEST_CELL = 2**31
-LONGEST_LEVEL = 10_000
+
+class _OfLevels:
+    """What columns of levels have in common; `excluded` is the code of a cell that excludes its row."""
+
+    holds: ClassVar[Literal["levels"]] = "levels"
+    truths: ClassVar[Truths] = ("false", "true")
+    excluded: ClassVar[int] = NO_LEVEL
+
+
+class _OfNumbers:
+    """What columns of numbers have in common; `excluded` stands for the steps of a cell that excludes its row."""
+
+    holds: ClassVar[Literal["numbers"]] = "numbers"
+    levels: ClassVar[tuple[str, ...]] = ()
+    truths: ClassVar[Truths] = ("0", "1")
+    excluded: ClassVar[int] = NO_NUMBER
 
 
 @dataclass(frozen=True)
-class Categorical:
+class Categorical(_OfLevels):
     """A column with declared levels, in the order in which every released vector lists them.
 
     A cell matches a level if their texts are equal, or if both are the same number ("1.0" is the level "1").
@@ -31,6 +45,7 @@ class Categorical:
 
     levels: tuple[str, ...]
     missing: str | None = None
+    any_case: ClassVar[bool] = False
 
     def __init__(self, levels: Any, missing: str | int | None = None) -> None:
         if isinstance(levels, str) or not hasattr(levels, "__iter__"):
@@ -56,6 +71,11 @@ class Categorical:
         object.__setattr__(self, "missing", chosen)
 
     @property
+    def spellings(self) -> tuple[str, ...]:
+        """A level is written as it is declared."""
+        return self.levels
+
+    @property
     def default_code(self) -> int | None:
         """The code of a bad cell; None excludes the row."""
         if self.missing == "exclude":
@@ -68,21 +88,19 @@ class Categorical:
 
 
 @dataclass(frozen=True)
-class Binary:
+class Binary(_OfLevels):
     """A column of 0 and 1 (or false and true, in any case); levels are "0" and "1" in that order."""
 
     missing: int | Literal["exclude"] | None = None
+    levels: ClassVar[tuple[str, ...]] = ("0", "1")
+    spellings: ClassVar[tuple[str, ...]] = ("0", "1", "false", "true")
+    any_case: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.missing not in (None, "exclude", 0, 1):
             raise SchemaError(f'Binary.missing must be 0, 1 or "exclude", got {self.missing!r}')
         if isinstance(self.missing, bool | float):
             object.__setattr__(self, "missing", int(self.missing))
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """The two levels, zero first."""
-        return ("0", "1")
 
     @property
     def default_code(self) -> int | None:
@@ -95,7 +113,7 @@ class Binary:
 
 
 @dataclass(frozen=True)
-class Bounded:
+class Bounded(_OfNumbers):
     """A number clipped to [lower, upper] and rounded to the nearest multiple of the public `grid`.
 
     The default grid is the power of two next below (upper - lower) / 2^20: sums are then exact integers.
@@ -121,7 +139,7 @@ class Bounded:
         grid = 2.0 ** math.floor(math.log2(width / 2**20)) if self.grid is None else self.grid
         if not _is_number(grid) or grid <= 0:
             raise SchemaError(f"Bounded.grid must be a number above 0, got {grid!r}")
-        if max(abs(self.lower), abs(self.upper)) / grid > LARGEST_CELL:
+        if max(abs(self.lower), abs(self.upper)) / grid > LARGEST_STEPS:
             raise SchemaError(f"Bounded.grid must keep the bounds within 2^31 steps of 0, got {grid!r}")
         object.__setattr__(self, "grid", float(grid))
         if self.missing is None or self.missing == "exclude":
@@ -143,8 +161,8 @@ class Bounded:
         return self.lower if self.missing is None else float(self.missing)
 
     def steps(self, value: float) -> int:
-        """`value` on the grid, as the source rounds it: floor(value / grid + 1/2) in double arithmetic."""
-        return math.floor(min(max(value, self.lower), self.upper) / self.step + 0.5)
+        """`value` on the grid, as the source rounds it."""
+        return int(clipped_steps(value, self.lower, self.upper, self.step))
 
     def to_json(self) -> dict[str, Any]:
         """The column as the study file writes it."""
@@ -154,14 +172,16 @@ class Bounded:
 
 
 @dataclass(frozen=True)
-class Count:
+class Count(_OfNumbers):
     """A whole number from 0 to `upper`: clipped to that range and rounded to the nearest integer."""
 
     upper: int
     missing: int | Literal["exclude"] | None = None
+    lower: ClassVar[int] = 0
+    step: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
-        if not (is_integer(self.upper) and 0 < self.upper <= LARGEST_CELL):
+        if not (is_integer(self.upper) and 0 < self.upper <= LARGEST_STEPS):
             raise SchemaError(f"Count.upper must be a whole number from 1 to 2^31, got {self.upper!r}")
         if self.missing not in (None, "exclude") and not (
             is_integer(self.missing) and 0 <= int(self.missing) <= self.upper
@@ -171,23 +191,13 @@ class Count:
             )
 
     @property
-    def lower(self) -> int:
-        """Counts start at zero."""
-        return 0
-
-    @property
-    def step(self) -> float:
-        """Counts live on the integers."""
-        return 1.0
-
-    @property
     def default_value(self) -> float | None:
         """The value of a bad cell; None excludes the row."""
         return None if self.missing == "exclude" else float(self.missing or 0)
 
     def steps(self, value: float) -> int:
         """`value` clipped and rounded, as the source does it."""
-        return math.floor(min(max(value, 0), self.upper) + 0.5)
+        return int(clipped_steps(value, self.lower, self.upper, self.step))
 
     def to_json(self) -> dict[str, Any]:
         """The column as the study file writes it."""

@@ -1,7 +1,7 @@
 """Who is protected: one record, one person with at most k records, or the label of a record alone."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from discreet.errors import SchemaError
 from discreet.schema.columns import is_integer
@@ -13,10 +13,8 @@ __all__ = ["UNITS", "LabelOnly", "Person", "Record", "Unit"]
 class Record:
     """The privacy unit is one row of the table."""
 
-    @property
-    def max_records(self) -> int:
-        """One row is one record."""
-        return 1
+    identifier: ClassVar[None] = None
+    max_records: ClassVar[int] = 1
 
     def __str__(self) -> str:
         return "record"
@@ -44,6 +42,11 @@ class Person:
         if not (is_integer(self.max_records) and 1 <= self.max_records <= 10**6):
             raise SchemaError(f"Person.max_records must be a whole number from 1 to 10^6, got {self.max_records!r}")
 
+    @property
+    def identifier(self) -> str:
+        """The column that says whose a row is; other units have none."""
+        return self.column
+
     def __str__(self) -> str:
         return f"person ({self.column})"
 
@@ -61,15 +64,12 @@ class LabelOnly:
     """
 
     column: str
+    identifier: ClassVar[None] = None
+    max_records: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str) or not self.column:
             raise SchemaError(f"LabelOnly.column must be the name of a column, got {self.column!r}")
-
-    @property
-    def max_records(self) -> int:
-        """A label belongs to one row."""
-        return 1
 
     def __str__(self) -> str:
         return f"label ({self.column}; all other columns are public)"

@@ -14,16 +14,14 @@ from discreet.errors import QueryError
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.losses.base import Loss, Query
 from discreet.queries.statistics import Statistics
-from discreet.schema import Binary, Categorical, Person
+from discreet.schema.cell import NO_NUMBER, Codes
 from discreet.sources.dataset import IntegerArray
-from discreet.sources.design import NO_NUMBER, Design, collected
+from discreet.sources.design import Design, collected
 from discreet.sources.readers.identifiers import known, text_of_identifier
 from discreet.sources.sql.exact_sums import LARGEST_EXACT_DOUBLE
 from discreet.sources.sql.kept_rows import BAD_CELL, SEPARATOR, digest_head
 
 __all__ = ["NO_NUMBER", "CodedRows"]
-
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +88,7 @@ class CodedRows:
     def _kept(self, query: Query) -> NDArray[np.bool_]:
         """Which rows count: of each person at most k, those of the smallest digests."""
         unit = query.schema.unit
-        if not isinstance(unit, Person) or self.persons is None:
+        if unit.identifier is None or self.persons is None:
             return np.ones(self._length, dtype=bool)
         used = self._known
         known = np.flatnonzero(used)
@@ -118,8 +116,7 @@ class CodedRows:
 
 def _is_bad(query: Query, name: str, codes: Codes) -> NDArray[np.bool_]:
     """Which cells exclude their row."""
-    is_level = isinstance(query.schema.column(name), Binary | Categorical)
-    return np.asarray(codes < 0 if is_level else codes == NO_NUMBER)
+    return np.asarray(codes == query.schema.column(name).excluded)
 
 
 def _identifiers(persons: NDArray[Any]) -> NDArray[Any]:

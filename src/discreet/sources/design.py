@@ -13,17 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ReleaseError
-from discreet.queries.features import Features
 from discreet.queries.losses.base import CHUNK, Loss, Target
-from discreet.schema.columns import Binary, Categorical
-from discreet.sources.spill import mapped_zeros
+from discreet.schema.cell import NO_NUMBER
+from discreet.sources.engines.spill import mapped_zeros
 
-__all__ = ["NO_NUMBER", "Design", "collected", "scaled"]
+__all__ = ["Design", "collected"]
 
 Array = NDArray[np.float64]
 Columns = Mapping[str, NDArray[np.int64]]
 
-NO_NUMBER = int(np.iinfo(np.int64).min)
 LARGEST_IN_MEMORY = 2**30
 
 
@@ -39,7 +37,7 @@ class Design:
 
 
 @contextmanager
-def collected(query: Loss, n: int, pieces: Iterable[Columns]) -> Iterator[Design]:
+def collected(query: Loss, n: int, rows: Iterable[Columns]) -> Iterator[Design]:
     """The design of n rows that come in pieces of coded columns: level codes (-1: bad), grid steps (NO_NUMBER: bad)."""
     features = query.features
     p, c, chunks = len(features.numbers), len(features.categories), max(-(-n // CHUNK), 1)
@@ -52,7 +50,7 @@ def collected(query: Loss, n: int, pieces: Iterable[Columns]) -> Iterator[Design
         shrink=_zeros(in_files, (chunks if features.shrinks else 0, CHUNK), np.float64),
     )
     at = 0
-    for piece in pieces:
+    for piece in rows:
         if at + len(next(iter(piece.values()))) > n:  # the source has grown since its units were counted
             raise ReleaseError("the source must not change while it is read")
         at = _write(query, design, at, piece)
@@ -67,7 +65,7 @@ def _write(query: Loss, design: Design, start: int, rows: Columns) -> int:
     squared = np.full(size, float(len(features.categories)))
     for j, axis in enumerate(features.numbers):
         good = rows[axis.column] != NO_NUMBER
-        number = scaled(features, axis.centred(np.where(good, rows[axis.column], axis.low)) / axis.reach)
+        number = features.scaled(axis, np.where(good, rows[axis.column], axis.low))
         _put(design.numbers[:, j], start, number)
         squared += number**2
         used &= good
@@ -75,8 +73,7 @@ def _write(query: Loss, design: Design, start: int, rows: Columns) -> int:
         used &= rows[name] >= 0
         _put(design.codes[:, j], start, offset + np.maximum(rows[name], 0))
     if features.shrinks:
-        length = np.maximum(np.sqrt(squared), np.finfo(float).tiny)
-        _put(design.shrink, start, np.minimum(1.0, features.radius / length))
+        _put(design.shrink, start, features.shrink(squared))
     if query.target is not None:
         values, good = _targets(query, query.target, rows[query.target.column])
         _put(design.targets, start, values)
@@ -85,30 +82,23 @@ def _write(query: Loss, design: Design, start: int, rows: Columns) -> int:
     return start + size
 
 
-def _put(chunks: NDArray[Any], start: int, values: NDArray[Any]) -> None:
+def _put(chunks: NDArray[Any], start: int, rows: NDArray[Any]) -> None:
     """Write one column from row `start` on: the rest of a chunk, whole chunks, the beginning of another."""
     first, place = divmod(start, CHUNK)
-    head = min(-place % CHUNK, values.size)
-    whole = (values.size - head) // CHUNK
+    head = min(-place % CHUNK, rows.size)
+    whole = (rows.size - head) // CHUNK
     if head:
-        chunks[first, place : place + head] = values[:head]
+        chunks[first, place : place + head] = rows[:head]
     first += place > 0
-    chunks[first : first + whole] = values[head : head + whole * CHUNK].reshape(whole, CHUNK)
-    tail = values[head + whole * CHUNK :]
+    chunks[first : first + whole] = rows[head : head + whole * CHUNK].reshape(whole, CHUNK)
+    tail = rows[head + whole * CHUNK :]
     if tail.size:
         chunks[first + whole, : tail.size] = tail
 
 
-def scaled(features: Features, positions: Any) -> Array:
-    """Positions in [-1, 1] on the public interval."""
-    low, high = features.interval
-    return np.asarray(0.5 * (low + high) + 0.5 * (high - low) * np.asarray(positions, dtype=float))
-
-
 def _targets(query: Loss, target: Target, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.bool_]]:
     """The target of every row, and which rows have one."""
-    if isinstance(query.schema.column(target.column), Binary | Categorical):
-        assert target.labels is not None
+    if target.labels is not None:
         return np.asarray(target.labels, dtype=np.float64)[np.maximum(rows, 0)], np.asarray(rows >= 0)
     assert target.axis is not None
     good = np.asarray(rows != NO_NUMBER)

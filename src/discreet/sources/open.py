@@ -10,13 +10,15 @@ from glob import glob
 from typing import Any, TypeVar
 
 from discreet.errors import SchemaError
-from discreet.schema import Person, Schema
+from discreet.schema import Schema
+from discreet.schema.frame_columns import package_of
+from discreet.schema.held_columns import UNREADABLE
 from discreet.sources.dataset import Dataset, Source
-from discreet.sources.duckdb import DuckDB, Origin
+from discreet.sources.engines.duckdb import DuckDB, Origin
 from discreet.sources.readers.csv import csv_files
-from discreet.sources.readers.frames import frame_rows, is_frame
+from discreet.sources.readers.frames import frame_rows
 from discreet.sources.readers.parquet import parquet_files
-from discreet.sources.sql.cell_sql import Cell
+from discreet.sources.sql.relation import Held
 
 __all__ = ["open_dataset"]
 
@@ -31,7 +33,7 @@ def open_dataset(source: Any, schema: Schema, *, id: str | None = None) -> Datas
     if not isinstance(schema, Schema):
         raise SchemaError(f"open.schema must be a Schema, got {type(schema).__name__}")
     typed = os.fspath(source) if isinstance(source, str | os.PathLike) else None
-    if not isinstance(typed, str) and not is_frame(source):
+    if not isinstance(typed, str) and package_of(source) is None:
         raise SchemaError(
             f"open.source must be a path or a pandas, polars or pyarrow frame, got {type(source).__name__}"
             + (": collect it first" if type(source).__name__ == "LazyFrame" else "")
@@ -39,14 +41,14 @@ def open_dataset(source: Any, schema: Schema, *, id: str | None = None) -> Datas
     name = typed if id is None else id
     if not isinstance(name, str) or not name:
         raise SchemaError(f"open.id must be a text that names the dataset, got {name!r}")
-    origins, cells = _or_refuse(lambda: frame_rows(source, schema) if typed is None else _files(typed, schema))
-    reader: Source = DuckDB(origins, cells, name, isinstance(schema.unit, Person))
+    origins, held = _or_refuse(lambda: frame_rows(source, schema) if typed is None else _files(typed, schema))
+    reader: Source = DuckDB(origins, held, name, schema.unit.identifier is not None)
     if schema.relation == "replace-one":
         schema = schema.with_n(_or_refuse(reader.count))
     return Dataset(name, schema, reader)
 
 
-def _files(typed: str, schema: Schema) -> tuple[tuple[Origin, ...], dict[str, Cell]]:
+def _files(typed: str, schema: Schema) -> tuple[tuple[Origin, ...], dict[str, Held]]:
     found = [typed] if os.path.isfile(typed) else sorted(filter(os.path.isfile, glob(typed, recursive=True)))
     if not found:
         raise SchemaError(f"open.source must be an existing file or a glob that matches one, got {typed!r}")
@@ -66,5 +68,5 @@ def _or_refuse(read: Callable[[], T]) -> T:
     except SchemaError as error:
         refusal = str(error)
     except Exception:
-        refusal = "open.source must be a readable CSV or Parquet file or frame; this one could not be read"
+        refusal = UNREADABLE
     raise SchemaError(refusal)

@@ -219,7 +219,7 @@ class Loss(ABC):
     def _levels(self, upper: NDArray[np.bool_]) -> NDArray[Any]:
         """The second level of the target where `upper`, else the first."""
         assert self.target is not None
-        levels = self.schema.column(self.target.column).levels  # type: ignore[union-attr]
+        levels = self.schema.column(self.target.column).levels
         return np.asarray(np.asarray(levels)[upper.astype(int)])
 
 

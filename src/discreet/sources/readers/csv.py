@@ -17,11 +17,10 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import SchemaError
-from discreet.schema import Person, Schema
+from discreet.schema import Schema
+from discreet.schema.held_columns import columns_read, require_columns
 from discreet.sources.readers.identifiers import Owner
-from discreet.sources.readers.matched_columns import columns_read, require_columns
-from discreet.sources.sql.cell_sql import Cell
-from discreet.sources.sql.relation import RAW, cells_of, handed_over
+from discreet.sources.sql.relation import RAW, Held, handed_over
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,7 +70,7 @@ class CsvFiles:
                 yield from _whole_lines(file)
 
 
-def csv_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[CsvFiles], dict[str, Cell]]:
+def csv_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[CsvFiles], dict[str, Held]]:
     """The files and where each declared column is; they must share one header."""
     headers = {tuple(_header(path)) for path in paths}
     if len(headers) != 1:
@@ -81,10 +80,10 @@ def csv_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[CsvFiles], 
     if len(header) == 1 and header[0] not in columns and any(sign in header[0] for sign in OTHER_SIGNS):
         raise SchemaError("open.source must be CSV files with commas between columns, got another sign in the header")
     require_columns(columns, header)
-    cells = {name: Cell(f"c{i}", "text") for i, name in enumerate(columns)}
-    owners = [Owner(cells[schema.unit.column].column, "field")] if isinstance(schema.unit, Person) else []
+    held = {name: Held(f"c{i}", "text") for i, name in enumerate(columns)}
+    owners = [] if schema.unit.identifier is None else [Owner(held[schema.unit.identifier].column, "field")]
     positions = tuple(header.index(name) for name in columns)
-    return (CsvFiles(paths, positions, handed_over(schema, cells, owners)),), cells_of(schema, cells)
+    return (CsvFiles(paths, positions, handed_over(schema, held, owners)),), held
 
 
 def _header(path: str) -> list[str]:
@@ -97,10 +96,10 @@ def _header(path: str) -> list[str]:
     return next(csv.reader([line.decode("utf-8-sig").rstrip("\r\n")]), [])
 
 
-def _whole_lines(file: IO[bytes]) -> Iterator[bytes]:
+def _whole_lines(rows: IO[bytes]) -> Iterator[bytes]:
     """Blocks of lines that each end with a line feed; a line that is too long stays so, but is cut."""
     tail = b""
-    while block := file.read(BLOCK):
+    while block := rows.read(BLOCK):
         end = block.rfind(b"\n") + 1
         if end == 0:
             tail = (tail + block)[: LONGEST_LINE + 1]
@@ -111,11 +110,11 @@ def _whole_lines(file: IO[bytes]) -> Iterator[bytes]:
         yield tail + b"\n"
 
 
-def _fields(block: bytes, positions: Sequence[int]) -> "list[pa.StringArray]":
+def _fields(rows: bytes, positions: Sequence[int]) -> "list[pa.StringArray]":
     """The fields at the given positions of each line of a block, without a loop over lines."""
     import pyarrow as pa
 
-    text = block if block.isascii() else block.decode("utf-8", "replace").encode()
+    text = rows if rows.isascii() else rows.decode("utf-8", "replace").encode()
     octets = np.frombuffer(text, dtype=np.uint8)
     ends, quotes = np.flatnonzero(octets == LINE_FEED), np.flatnonzero(octets == QUOTE)
     starts = np.concatenate(([0], ends[:-1] + 1))
@@ -140,11 +139,9 @@ def _fields(block: bytes, positions: Sequence[int]) -> "list[pa.StringArray]":
     return columns
 
 
-def _unquoted(fields: "pa.StringArray") -> "pa.StringArray":
+def _unquoted(rows: "pa.StringArray") -> "pa.StringArray":
     import pyarrow.compute as pc
 
-    quoted = pc.and_(
-        pc.starts_with(fields, '"'), pc.and_(pc.ends_with(fields, '"'), pc.greater(pc.binary_length(fields), 1))
-    )
-    inside = pc.replace_substring(pc.utf8_slice_codeunits(fields, 1, -1), '""', '"')
-    return pc.if_else(quoted, inside, fields)
+    quoted = pc.and_(pc.starts_with(rows, '"'), pc.and_(pc.ends_with(rows, '"'), pc.greater(pc.binary_length(rows), 1)))
+    inside = pc.replace_substring(pc.utf8_slice_codeunits(rows, 1, -1), '""', '"')
+    return pc.if_else(quoted, inside, rows)

@@ -29,18 +29,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.sources.sql.cell_sql import LARGEST_WHOLE_FLOAT, Storage, cast, is_bad, parsed, printed
+from discreet.schema.cell import LARGEST_WHOLE_FLOAT, LONGEST_IDENTIFIER, MENDED, Storage
+from discreet.schema.object_cell import exact_digits
+from discreet.sources.sql.cell_sql import cast, is_bad, parsed, printed
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from sqlglot import exp
 
-__all__ = ["LONGEST_IDENTIFIER", "MENDED", "Owner", "identifier", "identifier_texts", "known", "text_of_identifier"]
+__all__ = ["Owner", "identifier", "identifier_texts", "known", "text_of_identifier"]
 
-LONGEST_IDENTIFIER = 2**12  # bytes
 LONGEST_AS_IT_IS = 64  # bytes
 DIGEST = "sha256:"
-MENDED = "\N{REPLACEMENT CHARACTER}"  # stands where bytes were not UTF-8
 END = "\0"  # where many libraries end a text
 WHOLE_FLOAT = r"-?(0|[1-9][0-9]*)\.0+"
 WITH_EXPONENT = r"-?[0-9](\.[0-9]+)?[eE]\+[0-9]+"
@@ -95,17 +95,17 @@ def identifier(owner: Owner, relation: str) -> "exp.Expr":
     return exp.Case(ifs=[exp.If(this=looks_so, true=number)], default=as_written)
 
 
-def identifier_texts(cells: Any, *, typed: bool = True) -> "pa.Array":
+def identifier_texts(rows: Any, *, typed: bool = True) -> "pa.Array":
     """A sequence of objects as the texts of identifiers: at once where all are short texts, else one by one."""
     import pyarrow as pa
 
-    plain = all(type(cell) is str or cell is None for cell in cells)
-    if plain and max((len(cell) for cell in cells if cell is not None), default=0) <= LONGEST_IDENTIFIER:
+    plain = all(type(cell) is str or cell is None for cell in rows)
+    if plain and max((len(cell) for cell in rows if cell is not None), default=0) <= LONGEST_IDENTIFIER:
         try:
-            return pa.array(cells, type=pa.large_string())
+            return pa.array(rows, type=pa.large_string())
         except (UnicodeError, pa.ArrowException):
             pass  # half a surrogate pair: nobody's, as below
-    texts = (text_of_identifier(cell, typed=typed) for cell in cells)
+    texts = (text_of_identifier(cell, typed=typed) for cell in rows)
     somebodys = [text if text is not None and _is_somebodys(text) else None for text in texts]
     return pa.array(somebodys, type=pa.large_string())
 
@@ -124,22 +124,13 @@ def text_of_identifier(cell: Any, *, typed: bool = True) -> str | None:
 def _number(cell: Any, kind: type) -> str | None:
     if issubclass(kind, int):
         whole = int.__int__(cell)
-        return _digits(Decimal(whole)) if whole.bit_length() < 4 * LONGEST_IDENTIFIER else None
+        return exact_digits(Decimal(whole)) if whole.bit_length() < 4 * LONGEST_IDENTIFIER else None
     if issubclass(kind, Decimal):
-        return _digits(cell)
+        return exact_digits(cell)
     if issubclass(kind, float):
         return _float_digits(float.__float__(cell))
     read = _NUMPY.get(id(kind))
     return None if read is None else read(cell)
-
-
-def _digits(value: Any) -> str | None:
-    """The shortest plain text of a decimal, exactly; formatting asks no context."""
-    if not Decimal.is_finite(value) or abs(Decimal.adjusted(value)) > LONGEST_IDENTIFIER:
-        return "0" if Decimal.is_finite(value) and not Decimal.__bool__(value) else None
-    written = Decimal.__format__(value, "f")
-    shortest = written.rstrip("0").rstrip(".") if "." in written else written
-    return "0" if shortest == "-0" else shortest
 
 
 def _float_digits(value: float) -> str | None:

@@ -11,15 +11,14 @@ from glob import escape
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import SchemaError
-from discreet.schema import Person, Schema
-from discreet.sources.duckdb import Origin
-from discreet.sources.readers.arrow import scannable, scannable_type, storage_of
+from discreet.schema import Schema
+from discreet.schema.arrow_cell import scannable, scannable_type, storage_of
+from discreet.schema.held_columns import columns_read, longest_texts, require_columns
+from discreet.sources.engines.duckdb import Origin
 from discreet.sources.readers.identifiers import Owner
-from discreet.sources.readers.matched_columns import columns_read, require_columns
 from discreet.sources.readers.owners import is_typed
 from discreet.sources.readers.parts import Slot, alike, place, slot_of, slots_of, storage_together, together
-from discreet.sources.sql.cell_sql import Cell
-from discreet.sources.sql.relation import RAW, handed_over, longest_texts
+from discreet.sources.sql.relation import RAW, Held, handed_over
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,35 +101,35 @@ class RepairedParquet:
         raise SchemaError("open.source must be Parquet files of equal types to be read as they are")
 
 
-def parquet_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[Origin, ...], dict[str, Cell]]:
+def parquet_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[Origin, ...], dict[str, Held]]:
     """The files, one of which at least must hold every declared column, and how they hold it together."""
     import pyarrow as pa
     from pyarrow.parquet import read_schema
 
     columns = columns_read(schema)
     schemas = [read_schema(path) for path in paths]
-    files = [_types(held, columns) for held in schemas]
+    files = [_types(file, columns) for file in schemas]
     require_columns(columns, list(dict.fromkeys(name for types in files for name in types)))
     kinds = {name: [types.get(name, pa.null()) for types in files] for name in columns}  # no column, no value
     slots = {name: slots_of(name, kinds[name]) for name in columns}
-    owner = schema.unit.column if isinstance(schema.unit, Person) else None
-    cells = {
-        name: Cell(f"c{i}", storage_together(column, slots[name]))
+    owner = schema.unit.identifier
+    held = {
+        name: Held(f"c{i}", storage_together(column, slots[name]))
         for i, (name, column) in enumerate(schema.columns.items())
     }
     owners: list[Owner] = []
     if owner is not None:
         at = columns.index(owner)
-        typed = all(is_typed(held, owner) for held in schemas if owner in held.names)  # one rule for all files
+        typed = all(is_typed(file, owner) for file in schemas if owner in file.names)  # one rule for all files
         owners = [Owner(place(at, k), slot.storage, typed) for k, slot in enumerate(slots[owner])]
-    put_together, view = together(schema, slots, owner, PARTS), handed_over(schema, cells, owners)
+    put_together, view = together(schema, slots, owner, PARTS), handed_over(schema, held, owners)
     repaired = RepairedParquet(paths, slots, longest_texts(schema), put_together, view)
     if not all(alike(kinds[name]) for name in columns):
-        return (repaired,), cells
-    held = {name: Cell(name, slots[name][0].storage) for name in columns}
+        return (repaired,), held
+    named = {name: Held(name, slots[name][0].storage) for name in columns}
     found = [replace(who, column=owner) for who in owners[:1] if owner is not None]  # alike: one slot stands for all
-    view = handed_over(schema, held, found, by_text=True)
-    return (ParquetFiles(paths, columns, view), repaired), cells
+    view = handed_over(schema, named, found, by_text=True)
+    return (ParquetFiles(paths, columns, view), repaired), held
 
 
 def _types(schema: "pa.Schema", columns: Sequence[str]) -> "dict[str, pa.DataType]":

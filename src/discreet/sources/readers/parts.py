@@ -12,17 +12,18 @@ in any of them; the file's own holds the cell, the others are NULL. They are put
 | levels | numbers of several types | doubles |
 | levels | any other types | texts |
 
-which is what `cells` makes of each of them anyway. Identifiers are never put together: each is told by its own type. A
-file in which a column is neither text, number nor boolean has no cells there, but not all files may be such.
+which is what `schema.cell` makes of each of them anyway. Identifiers are never put together: each is told by its own
+type. A file in which a column is neither text, number nor boolean has no cells there, but not all files may be such.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.schema import Bounded, Column, Count, Schema
-from discreet.sources.readers.arrow import MOST_DIGITS, is_bytes, scannable_type, scanned_type, storage_of
-from discreet.sources.sql.cell_sql import Cell, Storage, number, text
+from discreet.schema import Column, Schema
+from discreet.schema.arrow_cell import MOST_DIGITS, is_bytes, scannable_type, scanned_type, storage_of
+from discreet.schema.cell import Storage
+from discreet.sources.sql.cell_sql import number, text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,7 +93,7 @@ def storage_together(column: Column, slots: Sequence[Slot]) -> Storage:
     storages = {slot.storage for slot in slots}
     if len(storages) == 1 and alike([slot.kind for slot in slots]):
         return slots[0].storage
-    return "float" if isinstance(column, Bounded | Count) or storages <= NUMBERS else "text"
+    return "float" if column.holds == "numbers" or storages <= NUMBERS else "text"
 
 
 def together(schema: Schema, slots: Mapping[str, Sequence[Slot]], owner: str | None, relation: str) -> str:
@@ -103,20 +104,20 @@ def together(schema: Schema, slots: Mapping[str, Sequence[Slot]], owner: str | N
     columns: list[exp.Expr] = []
     for i, (name, column) in enumerate(schema.columns.items()):
         at, held = names.index(name), slots[name]
-        cells = [Cell(place(at, k), slot.storage) for k, slot in enumerate(held)]
-        columns.append(_put_together(cells, storage_together(column, held)).as_(f"c{i}", copy=False))
+        parts = [(place(at, k), slot.storage) for k, slot in enumerate(held)]
+        columns.append(_put_together(parts, storage_together(column, held)).as_(f"c{i}", copy=False))
     if owner is not None:
         columns += [exp.column(place(names.index(owner), k)) for k, _ in enumerate(slots[owner])]
     return exp.select(*columns, copy=False).from_(exp.to_table(relation), copy=False).sql(dialect="duckdb", copy=False)
 
 
-def _put_together(cells: Sequence[Cell], storage: Storage) -> "exp.Expr":
+def _put_together(parts: "Sequence[tuple[str, Storage]]", storage: Storage) -> "exp.Expr":
     from sqlglot import exp
 
-    held: list[exp.Expr] = [exp.column(cell.column) for cell in cells]
-    if len(cells) == 1:
+    held: list[exp.Expr] = [exp.column(name) for name, _ in parts]
+    if len(parts) == 1:
         return held[0]
-    if any(cell.storage != storage for cell in cells):
+    if any(own != storage for _, own in parts):
         read = number if storage == "float" else text
-        held = [read(raw, cell.storage) for raw, cell in zip(held, cells, strict=True)]
+        held = [read(raw, own) for raw, (_, own) in zip(held, parts, strict=True)]
     return exp.func("coalesce", *held)

@@ -1,65 +1,28 @@
-"""What one cell means, as SQL: its text, its number, its grid steps, and the code of the declared level it matches.
+"""What `schema.cell` says of one cell, as SQL: its text, its number, its grid steps, and the code of its level."""
 
-| cell | text |
-|---|---|
-| text | itself; bad if it is longer than `longest_text` |
-| boolean | itself, as the engine prints it |
-| number | the shortest text of the nearest double; whole values print as integers do; NaN is missing |
-
-Whether whole numbers are kept as integers, decimals or doubles, and with how many digits, is up to the library that
-wrote them, and one missing cell may decide it for all the others: a number is the double next to it, in every type.
-
-A cell matches a level if their texts are equal, or else if both are the same number, read from the texts. A number that
-is summed is clipped, divided by its grid and rounded in doubles: `Bounded.steps` and `Count.steps`, bit for bit.
-"""
-
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
 from math import frexp, isfinite
 from typing import TYPE_CHECKING, Literal
 
-from discreet.schema import Binary, Bounded, Categorical, Column, Count
+from discreet.schema import Binary, Bounded, Categorical, Count
+from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage
+from discreet.schema.coded_cell import level_numbers, level_texts
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 __all__ = [
-    "LONGEST_TEXT",
-    "Cell",
-    "Storage",
     "cast",
     "clipped",
     "double",
     "is_bad",
     "level_code",
-    "level_texts",
-    "longest_text",
     "number",
     "number_levels",
-    "numbers_of",
     "parsed",
     "printed",
     "steps",
     "text",
 ]
-
-# A field is a text of a file without types; what it is, only identifiers ask.
-Storage = Literal["boolean", "decimal", "field", "float", "integer", "text"]
-
-# Whole floats below 2^53 are exact integers.
-LARGEST_WHOLE_FLOAT = 2**53
-
-ROOM_FOR_A_NUMBER = 2**10  # bytes
-LONGEST_TEXT = 2**16  # bytes; levels and identifiers are shorter, whatever is declared
-
-
-@dataclass(frozen=True)
-class Cell:
-    """How a source holds the cells of one declared column: the name it has there, and the kind of its type."""
-
-    column: str
-    storage: Storage
 
 
 def text(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
@@ -80,12 +43,6 @@ def number(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
     if storage == "text":
         return parsed(raw)
     return parsed(printed(raw)) if storage == "decimal" else cast(raw, "double")
-
-
-def longest_text(column: Column) -> int:
-    """How many bytes a cell of this column may have: the longest level and room for a number, since 1.0 is a 1."""
-    levels = column.levels if isinstance(column, Binary | Categorical) else ()
-    return max((len(level.encode()) for level in levels), default=0) + ROOM_FOR_A_NUMBER
 
 
 def clipped(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
@@ -150,41 +107,20 @@ def level_code(written: "exp.Expr", column: Binary | Categorical) -> "exp.Expr":
 
     texts = level_texts(column)
     levels = exp.DataType(this=exp.DataType.Type.ENUM, expressions=[exp.Literal.string(level) for level in texts])
-    compared = exp.Lower(this=written) if isinstance(column, Binary) else written
+    compared = exp.Lower(this=written) if column.any_case else written
     place = exp.Anonymous(this="enum_code", expressions=[exp.TryCast(this=compared, to=levels)])
     rounds = exp.Literal.number(len(column.levels))  # the texts go through the codes in order, once or twice
     return exp.Mod(this=place, expression=rounds) if len(texts) > len(column.levels) else place
 
 
-def level_texts(column: Binary | Categorical) -> dict[str, int]:
-    """The code of each text of a level; a binary column, compared in lower case, also knows false and true."""
-    others = ("false", "true") if isinstance(column, Binary) else ()
-    return {text: code % len(column.levels) for code, text in enumerate((*column.levels, *others))}
-
-
 def number_levels(column: Binary | Categorical) -> "list[exp.Tuple]":
-    """(number, code) of the levels that are finite numbers, except those that are the same number as another level."""
+    """(number, code) of the levels that a number can match."""
     from sqlglot import exp
 
-    numbers = numbers_of(column.levels)
-    times = Counter(numbers)
     return [
         exp.Tuple(expressions=[double(value), exp.Literal.number(code)])
-        for code, value in enumerate(numbers)
-        if value is not None and times[value] == 1
+        for value, code in level_numbers(column).items()
     ]
-
-
-def numbers_of(levels: Sequence[str]) -> list[float | None]:
-    """The finite number that each level is, or None."""
-    numbers: list[float | None] = []
-    for level in levels:
-        try:
-            value = float(level) if level.isascii() else None  # float() also reads digits that engines do not
-        except ValueError:
-            value = None
-        numbers.append(value if value is not None and isfinite(value) else None)
-    return numbers
 
 
 def double(value: float) -> "exp.Expr":

@@ -16,13 +16,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from discreet.queries.losses.base import Query
-from discreet.schema import Bounded, Count
 from discreet.sources.sql.cell_sql import cast, printed, steps
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["BAD_CELL", "SEPARATOR", "digest_head", "kept", "number_of_persons"]
+__all__ = ["BAD_CELL", "SEPARATOR", "coded_cells", "digest_head", "kept", "number_of_persons"]
 
 SEPARATOR = "\x1f"
 BAD_CELL = "x"
@@ -46,8 +45,9 @@ def kept(query: Query, id: str, max_records: int, coded: "exp.Select") -> "exp.S
     columns = [exp.column(name) for name in names if name in present]
     separator, person, written = exp.Literal.string(SEPARATOR), exp.column("person"), exp.column("cells")
     parts: list[exp.Expr] = [exp.Literal.string("")]
-    for i, cell in enumerate(_cells(query)):
-        parts += [exp.Literal.string(",")] * (i > 0) + [cell]
+    for i, cell in enumerate(coded_cells(query)):
+        code = exp.func("coalesce", printed(cell), exp.Literal.string(BAD_CELL))
+        parts += [exp.Literal.string(",")] * (i > 0) + [code]
     spelled = exp.select(*columns, person, _joined(parts).as_("cells")).from_(coded.subquery("inside"), copy=False)
     time = exp.Window(this=exp.RowNumber(), partition_by=[person, written])
     numbered = exp.select(*columns, person, written, time.as_("time")).from_(spelled.subquery("inside"), copy=False)
@@ -61,22 +61,20 @@ def kept(query: Query, id: str, max_records: int, coded: "exp.Select") -> "exp.S
     return exp.select(*columns).from_(placed.subquery("inside", copy=False), copy=False).where(first, copy=False)
 
 
+def coded_cells(query: Query) -> "list[exp.Expr]":
+    """The code or the grid steps of each column, a whole number; NULL excludes the row."""
+    from sqlglot import exp
+
+    columns = [(exp.column(f"value_{i}"), query.schema.column(name)) for i, name in enumerate(query.columns)]
+    return [
+        cast(steps(value, column) if column.holds == "numbers" else exp.column(f"code_{i}"), "bigint")
+        for i, (value, column) in enumerate(columns)
+    ]
+
+
 def digest_head(id: str) -> str:  # noqa: A002
     """What stands before the person in the text that is digested; an id that UTF-8 cannot write is mended."""
     return id.encode("utf-8", "replace").decode() + SEPARATOR
-
-
-def _cells(query: Query) -> "list[exp.Expr]":
-    """The coded cell of each column, as text."""
-    from sqlglot import exp
-
-    cells: list[exp.Expr] = []
-    for i, name in enumerate(query.columns):
-        column = query.schema.column(name)
-        whole = steps(exp.column(f"value_{i}"), column) if isinstance(column, Bounded | Count) else None
-        code = exp.column(f"code_{i}") if whole is None else whole
-        cells.append(exp.func("coalesce", printed(cast(code, "bigint")), exp.Literal.string(BAD_CELL)))
-    return cells
 
 
 def _joined(parts: "Sequence[exp.Expr]") -> "exp.Expr":

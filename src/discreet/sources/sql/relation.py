@@ -9,40 +9,32 @@ names that are cut could be one person, and a cut text a level.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.schema import Categorical, Person, Schema
-from discreet.sources.readers.identifiers import LONGEST_IDENTIFIER, Owner, identifier
-from discreet.sources.sql.cell_sql import LONGEST_TEXT, Cell, longest_text, number_levels
+from discreet.schema import Schema
+from discreet.schema.cell import Storage, longest_text
+from discreet.schema.coded_cell import level_numbers
+from discreet.sources.readers.identifiers import Owner, identifier
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["RAW", "cells_of", "handed_over", "longest_texts"]
+__all__ = ["RAW", "Held", "handed_over"]
 
 RAW = "raw"  # the relation that a reader found
 
 
-def cells_of(schema: Schema, held: Mapping[str, Cell]) -> dict[str, Cell]:
-    """How the declared columns are held after they were handed over."""
-    return {name: Cell(f"c{i}", held[name].storage) for i, name in enumerate(schema.columns)}
+@dataclass(frozen=True)
+class Held:
+    """How a source holds the cells of one declared column: the name it has there, and the kind of its type."""
+
+    column: str
+    storage: Storage
 
 
-def longest_texts(schema: Schema) -> dict[str, int]:
-    """How many bytes a text of each column that is read may have; a longer one means what a missing cell does.
-
-    Readers that copy texts ask this first: one text that many rows share would be as many long ones.
-    """
-    longest = {name: longest_text(column) for name, column in schema.columns.items()}
-    if isinstance(schema.unit, Person):
-        longest[schema.unit.column] = max(longest.get(schema.unit.column, 0), LONGEST_IDENTIFIER)
-    return {name: min(length, LONGEST_TEXT) for name, length in longest.items()}
-
-
-def handed_over(
-    schema: Schema, held: Mapping[str, Cell], owners: Sequence[Owner], *, by_text: bool = False, raw: str = RAW
-) -> str:
-    """The query that hands over the relation `raw`, which holds the columns so and the identifier in one of `owners`.
+def handed_over(schema: Schema, held: Mapping[str, Held], owners: Sequence[Owner], *, by_text: bool = False) -> str:
+    """The query that hands over the relation RAW, which holds the columns so and the identifier in one of `owners`.
 
     Where equal texts are kept once (`by_text`), as in Parquet files, some ways to say the same are far cheaper.
     """
@@ -50,16 +42,16 @@ def handed_over(
 
     columns: list[exp.Expr] = []
     for i, (name, column) in enumerate(schema.columns.items()):
-        cell: exp.Expr = exp.column(held[name].column, raw, quoted=True)
+        cell: exp.Expr = exp.column(held[name].column, RAW, quoted=True)
         if held[name].storage == "text":
-            cut = by_text and isinstance(column, Categorical) and not number_levels(column)
-            cell = _begun(cell, longest_text(column)) if cut else _short(cell, longest_text(column))
+            cut = by_text and column.holds == "levels" and not level_numbers(column)
+            cell = (_begun if cut else _short)(cell, longest_text(column.levels))
         columns.append(cell.as_(f"c{i}", copy=False))
     if owners:
-        persons = [identifier(owner, raw) for owner in owners]
+        persons = [identifier(owner, RAW) for owner in owners]
         person = persons[0] if len(persons) == 1 else exp.func("coalesce", *persons)
         columns.append(person.as_("person", copy=False))
-    return exp.select(*columns, copy=False).from_(exp.to_table(raw), copy=False).sql(dialect="duckdb", copy=False)
+    return exp.select(*columns, copy=False).from_(exp.to_table(RAW), copy=False).sql(dialect="duckdb", copy=False)
 
 
 def _short(text: "exp.Expr", longest: int) -> "exp.Expr":

@@ -19,13 +19,13 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from discreet.queries.centred_columns import Axis
-from discreet.queries.counts_and_sums import Counts, Statistic, Sum
+from discreet.queries.counts_and_sums import Statistic
 from discreet.queries.losses.base import Loss, Query
 from discreet.queries.statistics import Statistics
-from discreet.schema import Binary, Bounded, Categorical, Count, Person
-from discreet.sources.sql.cell_sql import Cell, cast, clipped, level_code, number, number_levels, parsed, steps, text
+from discreet.sources.sql.cell_sql import clipped, level_code, number, number_levels, parsed, steps, text
 from discreet.sources.sql.exact_sums import halved, total
-from discreet.sources.sql.kept_rows import kept
+from discreet.sources.sql.kept_rows import coded_cells, kept
+from discreet.sources.sql.relation import Held
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -46,7 +46,7 @@ class Grouping:
     @property
     def products(self) -> tuple[tuple[Axis, ...], ...]:
         """The axes whose products this scan sums, once each."""
-        return tuple(dict.fromkeys(s.axes for s in self.statistics if isinstance(s, Sum)))
+        return tuple(dict.fromkeys(s.axes for s in self.statistics if s.axes))
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -58,7 +58,8 @@ class Grouping:
         """The statistics, by the columns whose levels are the axes of their arrays."""
         found: dict[tuple[str, ...], list[Statistic]] = {}
         for statistic in self.statistics:
-            columns = statistic.columns if isinstance(statistic, Counts) else statistic.categories
+            summed = {axis.column for axis in statistic.axes}
+            columns = tuple(name for name in statistic.columns if name not in summed)
             found.setdefault(columns, []).append(statistic)
         return found
 
@@ -68,14 +69,11 @@ def groupings(query: Statistics) -> tuple[Grouping, ...]:
 
     A column that excludes rows is part of every grouping: its bad cells remove the row from all statistics.
     """
-    categorical = {
-        name: column for name in query.columns if isinstance(column := query.schema.column(name), Binary | Categorical)
-    }
-    size = {name: len(column.levels) + 1 for name, column in categorical.items()}
+    categorical, _ = _kinds(query, query.columns)
+    size = {name: len(query.schema.column(name).levels) + 1 for name in categorical}
     if prod(size.values()) <= LARGEST_JOINT_TABLE:
         return (Grouping(tuple(categorical), query.statistics),)
-    excluding = {name for name, column in categorical.items() if column.default_code is None}
-    needed = {s.name: excluding.union(s.columns) & categorical.keys() for s in query.statistics}
+    needed = {s.name: {*_excluding(query), *s.columns} & size.keys() for s in query.statistics}
     scans: list[tuple[set[str], list[Statistic]]] = []
     for statistic in sorted(query.statistics, key=lambda s: -prod(size[name] for name in needed[s.name])):
         for columns, statistics in scans:  # the largest tables first, each where the joint table stays small
@@ -92,7 +90,7 @@ def groupings(query: Statistics) -> tuple[Grouping, ...]:
 def coded(
     query: Statistics,
     grouping: Grouping,
-    cells: Mapping[str, Cell],
+    held: Mapping[str, Held],
     relation: str,
     id: str,  # noqa: A002
     rows_at_most: int | None,
@@ -103,50 +101,32 @@ def coded(
     """
     from sqlglot import exp
 
-    unit = query.schema.unit
-    if isinstance(unit, Person):
-        identifier = exp.column("person", relation).as_("person")
-        categorical, numeric = _kinds(query, query.columns)
-        values = _values(query, query.columns, cells, relation, [identifier]).where(_known("person"), copy=False)
-        mapped = _mapped(query, categorical, cells, values, ["person", *_names("value", query, numeric)])
-        return _grouped(query, grouping, "code", kept(query, id, unit.max_records, mapped), rows_at_most)
+    if query.schema.unit.identifier is not None:
+        return _grouped(query, grouping, "code", _of_persons(query, held, relation, id), rows_at_most)
     used = {*grouping.columns, *(axis.column for axis in grouping.axes), *_excluding(query)}
-    values = _values(query, [name for name in query.columns if name in used], cells, relation, [])
+    values = _values(query, [name for name in query.columns if name in used], held, relation, [])
     totals = ["n", *(f"sum_{i}" for i, _ in enumerate(grouping.products))]
     grouped = _grouped(query, grouping, "raw", values, rows_at_most)
     if not grouping.columns:
         return grouped
-    mapped = _mapped(query, grouping.columns, cells, grouped, totals)
+    mapped = _mapped(query, grouping.columns, held, grouped, totals)
     codes = [exp.column(name) for name in _names("code", query, grouping.columns)]
     sums = [exp.Sum(this=exp.column(name)).as_(name) for name in totals]
     return _from(exp.select(*codes, *sums).group_by(*codes), mapped)
 
 
-def rows_in_order(query: Loss, cells: Mapping[str, Cell], relation: str, id: str) -> "exp.Select":  # noqa: A002
-    """Level codes (-1: bad) and grid steps (NULL: bad) of every used row, in the order of the query's columns."""
+def rows_in_order(query: Loss, held: Mapping[str, Held], relation: str, id: str) -> "exp.Select":  # noqa: A002
+    """Level codes and grid steps (NULL: bad) of every used row, in the order of the query's columns."""
     from sqlglot import exp
 
-    unit = query.schema.unit
+    found = [cell.as_(f"cell_{i}", copy=False) for i, cell in enumerate(coded_cells(query))]
+    if query.schema.unit.identifier is not None:
+        return _from(exp.select(*found), _of_persons(query, held, relation, id))
     categorical, numeric = _kinds(query, query.columns)
-    others = ["place", *_names("value", query, numeric)]
-    if isinstance(unit, Person):
-        identifier = exp.column("person", relation).as_("person")
-        values = _values(query, query.columns, cells, relation, [identifier]).where(_known("person"), copy=False)
-        others[0] = "person"
-        used = kept(query, id, unit.max_records, _mapped(query, categorical, cells, values, others))
-    else:
-        place = exp.Window(this=exp.RowNumber()).as_("place")
-        used = _mapped(query, categorical, cells, _values(query, query.columns, cells, relation, [place]), others)
-    found: list[exp.Expr] = []
-    for i, name in enumerate(query.columns):
-        column = query.schema.column(name)
-        if isinstance(column, Bounded | Count):
-            found.append(cast(steps(exp.column(f"value_{i}"), column), "bigint").as_(f"cell_{i}", copy=False))
-        else:
-            code = exp.func("coalesce", exp.column(f"code_{i}"), exp.Literal.number(-1))
-            found.append(cast(code, "bigint").as_(f"cell_{i}", copy=False))
-    chosen = _from(exp.select(*found, *([] if isinstance(unit, Person) else [exp.column("place")])), used)
-    return chosen if isinstance(unit, Person) else chosen.order_by("place", copy=False)
+    place = exp.Window(this=exp.RowNumber()).as_("place")
+    values = _values(query, query.columns, held, relation, [place])
+    used = _mapped(query, categorical, held, values, ["place", *_names("value", query, numeric)])
+    return _from(exp.select(*found, exp.column("place")), used).order_by("place", copy=False)
 
 
 def marginal(query: Statistics, grouping: Grouping, columns: tuple[str, ...], relation: str) -> "exp.Select":
@@ -160,21 +140,32 @@ def marginal(query: Statistics, grouping: Grouping, columns: tuple[str, ...], re
     return exp.select(*codes, *sums).from_(exp.to_table(relation)).where(*whole).group_by(*codes)
 
 
+def _of_persons(query: Query, held: Mapping[str, Held], relation: str, id: str) -> "exp.Select":  # noqa: A002
+    """Codes and values of at most k rows of every person."""
+    from sqlglot import exp
+
+    identifier = exp.column("person", relation).as_("person")
+    categorical, numeric = _kinds(query, query.columns)
+    values = _values(query, query.columns, held, relation, [identifier]).where(_known("person"), copy=False)
+    mapped = _mapped(query, categorical, held, values, ["person", *_names("value", query, numeric)])
+    return kept(query, id, query.schema.unit.max_records, mapped)
+
+
 def _values(
-    query: Query, columns: Iterable[str], cells: Mapping[str, Cell], relation: str, others: "list[exp.Expr]"
+    query: Query, columns: Iterable[str], held: Mapping[str, Held], relation: str, others: "list[exp.Expr]"
 ) -> "exp.Select":
     """Raw cells of levels (raw_i), clipped numbers (value_i) and the other expressions, of every row."""
     from sqlglot import exp
 
     raw, values = [], []
     for name in columns:
-        i, column, cell = query.columns.index(name), query.schema.column(name), cells[name]
-        held = exp.column(cell.column, relation, quoted=True)
-        if isinstance(column, Bounded | Count):
-            raw.append(number(held, cell.storage).as_(f"number_{i}", copy=False))
+        i, column = query.columns.index(name), query.schema.column(name)
+        cell = exp.column(held[name].column, relation, quoted=True)
+        if column.holds == "numbers":
+            raw.append(number(cell, held[name].storage).as_(f"number_{i}", copy=False))
             values.append(clipped(exp.column(f"number_{i}"), column).as_(f"value_{i}", copy=False))
         else:
-            raw.append(held.as_(f"raw_{i}", copy=False))
+            raw.append(cell.as_(f"raw_{i}", copy=False))
             values.append(exp.column(f"raw_{i}"))
     # numbers are read in a select of their own, so that a text is parsed once and not in every branch of the clipping
     rows = exp.select(*raw, *others).from_(exp.to_table(relation), copy=False)
@@ -193,7 +184,7 @@ def _grouped(
     halves = []
     for a, axis in enumerate(grouping.axes):
         column = query.schema.column(axis.column)
-        assert isinstance(column, Bounded | Count)  # Axis.of takes no other kind
+        assert column.holds == "numbers"  # Axis.of takes no other kind
         value = exp.column(f"value_{query.columns.index(axis.column)}")
         halves.append(halved(steps(value, column), axis).as_(f"half_{a}", copy=False))
     categorical, numeric = _kinds(query, _excluding(query))
@@ -209,7 +200,7 @@ def _grouped(
 
 
 def _mapped(
-    query: Query, columns: Iterable[str], cells: Mapping[str, Cell], inside: "exp.Select", others: list[str]
+    query: Query, columns: Iterable[str], held: Mapping[str, Held], inside: "exp.Select", others: list[str]
 ) -> "exp.Select":
     """Raw cells to level codes: by text, else by number, else the default code (NULL: the row is excluded)."""
     from sqlglot import exp
@@ -218,8 +209,8 @@ def _mapped(
     keys, codes, joins = [], [], []
     for name in columns:
         i, column = query.columns.index(name), query.schema.column(name)
-        assert isinstance(column, Binary | Categorical)  # groupings hold no other kind
-        written = text(exp.column(f"raw_{i}"), cells[name].storage)
+        assert column.holds == "levels"  # groupings hold no other kind
+        written = text(exp.column(f"raw_{i}"), held[name].storage)
         keys.append(level_code(written, column).as_(f"level_{i}", copy=False))
         candidates: list[exp.Expr] = [exp.column(f"level_{i}")]
         numbers = number_levels(column)
@@ -249,7 +240,7 @@ def _left_join(key: str, levels: "list[exp.Tuple]") -> "exp.Join":
 def _kinds(query: Query, columns: Iterable[str]) -> tuple[list[str], list[str]]:
     """The columns of levels and the columns of numbers."""
     names = list(columns)
-    numeric = [name for name in names if isinstance(query.schema.column(name), Bounded | Count)]
+    numeric = [name for name in names if query.schema.column(name).holds == "numbers"]
     return [name for name in names if name not in numeric], numeric
 
 

@@ -1,4 +1,4 @@
-"""What one Python object in a frame means: a text, a number or a truth value, by its exact type, or nothing.
+"""The text of one Python object: a text, a number or a truth value, by its exact type, or nothing.
 
 | object | text |
 |---|---|
@@ -14,20 +14,19 @@ no limit on digits. So one object is one cell, whatever stands in the other rows
 
 from collections.abc import Callable
 from decimal import Decimal
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.sources.sql.cell_sql import LARGEST_WHOLE_FLOAT, LONGEST_TEXT
+from discreet.schema.cell import LONGEST_IDENTIFIER, LONGEST_TEXT, Truths, number_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["object_texts", "text_of"]
+__all__ = ["exact_digits", "object_texts", "text_of"]
 
 
-def object_texts(cells: Any, truth: tuple[str, str], longest: int = LONGEST_TEXT) -> "pa.Array":
+def object_texts(cells: Any, truths: Truths, longest: int = LONGEST_TEXT) -> "pa.Array":
     """A sequence of objects as texts: at once where all are texts, else one by one, with the same result.
 
     Texts of more than `longest` bytes are missing: many rows may hold one object, and each would have a copy.
@@ -40,18 +39,27 @@ def object_texts(cells: Any, truth: tuple[str, str], longest: int = LONGEST_TEXT
             return pa.array(cells, type=pa.large_string(), from_pandas=True)  # NaN is missing
         except (UnicodeError, pa.ArrowException):
             pass  # half a surrogate pair, or a number: read below
-    return pa.array([text_of(cell, truth, longest) for cell in cells], type=pa.large_string())
+    return pa.array([text_of(cell, truths, longest) for cell in cells], type=pa.large_string())
 
 
-def text_of(cell: object, truth: tuple[str, str], longest: int = LONGEST_TEXT) -> str | None:
+def text_of(cell: object, truths: Truths, longest: int = LONGEST_TEXT) -> str | None:
     """The text of one object, equal to what the engine prints for the same number; None is missing."""
     kind = type(cell)  # never isinstance: it asks the object for its class
     if issubclass(kind, str):
         return _written(str.__str__(cell), longest)
     if kind is bool or kind is np.bool_:
-        return truth[bool(cell)]
+        return truths[bool(cell)]
     read = _NUMBERS.get(id(kind)) or next((_BASES[base] for base in _BASES if issubclass(kind, base)), None)
-    return None if read is None else _float_text(read(cell))
+    return None if read is None else number_text(read(cell))
+
+
+def exact_digits(value: Any) -> str | None:
+    """The shortest plain text of a decimal, exactly; None if it is too long to be one. Formatting asks no context."""
+    if not Decimal.is_finite(value) or abs(Decimal.adjusted(value)) > LONGEST_IDENTIFIER:
+        return "0" if Decimal.is_finite(value) and not Decimal.__bool__(value) else None
+    written = Decimal.__format__(value, "f")
+    shortest = written.rstrip("0").rstrip(".") if "." in written else written
+    return "0" if shortest == "-0" else shortest
 
 
 def _written(text: str, longest: int) -> str | None:
@@ -63,12 +71,6 @@ def _written(text: str, longest: int) -> str | None:
         return text if len(text.encode()) <= longest else None
     except UnicodeEncodeError:
         return None
-
-
-def _float_text(value: float) -> str | None:
-    if isnan(value):
-        return None
-    return str(int(value)) if abs(value) < LARGEST_WHOLE_FLOAT and value == int(value) else repr(value)
 
 
 def _of_int(cell: Any) -> float:

@@ -1,42 +1,32 @@
-"""Arrow columns as the engine scans them: the accepted types, and texts that are certainly UTF-8."""
+"""Columns of an Arrow table: the accepted types, texts that are certainly UTF-8, and what their cells mean.
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+Functions here take a column of cells, an array or a chunked array, and know nothing of whose cells they are.
+"""
+
 from typing import TYPE_CHECKING, Any
 
-from discreet.sources.readers.identifiers import identifier_texts
-from discreet.sources.readers.matched_columns import wrong_type
-from discreet.sources.sql.cell_sql import Storage
-from discreet.sources.sql.relation import RAW
+import numpy as np
+
+from discreet.schema.cell import LONGEST_IDENTIFIER, Codes, Storage
+from discreet.schema.coded_cell import coded_objects, steps_or_default
+from discreet.schema.columns import Column
+from discreet.schema.held_columns import wrong_type
+from discreet.schema.object_cell import exact_digits
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+__all__ = [
+    "MOST_DIGITS",
+    "arrow_coded",
+    "is_bytes",
+    "scannable",
+    "scannable_type",
+    "scanned_type",
+    "storage_of",
+]
+
 MOST_DIGITS = 38  # of DuckDB's decimals
-
-__all__ = ["ArrowRows", "is_bytes", "scannable", "scannable_type", "scanned_type", "storage_of"]
-
-
-@dataclass(frozen=True, eq=False)
-class ArrowRows:
-    """A table in memory, as DuckDB scans it, and the view that hands it over."""
-
-    rows: "pa.Table" = field(repr=False)
-    view: str
-    files: tuple[str, ...] = ()  # DuckDB opens none
-
-    def count(self) -> int:
-        """The number of rows."""
-        return int(self.rows.num_rows)
-
-    def attach(self, connection: Any, name: str) -> None:
-        """The table under `name`."""
-        connection.register(RAW, self.rows)
-        connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {self.view}")
-
-    def batches(self, columns: Sequence[str]) -> "list[pa.RecordBatch]":
-        """These columns, in order."""
-        return list(self.rows.select(list(columns)).to_batches())
 
 
 def scannable_type(name: str, kind: "pa.DataType") -> "pa.DataType":
@@ -90,30 +80,49 @@ def storage_of(kind: "pa.DataType") -> Storage:
     return "decimal" if pa.types.is_decimal(kind) else "text"
 
 
-def scannable(name: str, rows: Any, longest: int) -> Any:
+def scannable(name: str, cells: Any, longest: int) -> Any:
     """A column (array or chunked array) in its scannable type; bytes that are not UTF-8 become U+FFFD.
 
     Texts of more than `longest` bytes are missing.
     """
     import pyarrow as pa
 
-    kind = scannable_type(name, rows.type)
-    if _is_view(rows.type):
-        rows = rows.dictionary_encode()  # rows may share one long text
-    if pa.types.is_dictionary(rows.type):  # long texts go before they are copied to every row that has them
-        parts = rows.chunks if isinstance(rows, pa.ChunkedArray) else [rows]
+    kind = scannable_type(name, cells.type)
+    if _is_view(cells.type):
+        cells = cells.dictionary_encode()  # rows may share one long text
+    if pa.types.is_dictionary(cells.type):  # long texts go before they are copied to every row that has them
+        parts = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
         columns = [_texts_once(name, part.dictionary, longest).take(part.indices) for part in parts]
-        return pa.chunked_array(columns, kind) if isinstance(rows, pa.ChunkedArray) else columns[0]
-    if pa.types.is_decimal(rows.type) and storage_of(kind) == "text":
-        return identifier_texts(rows.to_pylist())
-    if storage_of(rows.type) == "text":
-        octets = _short(rows.cast(pa.large_binary()), longest)
+        return pa.chunked_array(columns, kind) if isinstance(cells, pa.ChunkedArray) else columns[0]
+    if pa.types.is_decimal(cells.type) and storage_of(kind) == "text":
+        return pa.array([_digits(cell) for cell in cells.to_pylist()], kind)
+    if storage_of(cells.type) == "text":
+        octets = _short(cells.cast(pa.large_binary()), longest)
         try:
             return octets.cast(kind)
         except pa.ArrowInvalid:  # not all are UTF-8
-            cells = octets.to_pylist()
-            return pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in cells], kind)
-    return rows.cast(kind)
+            held = octets.to_pylist()
+            return pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in held], kind)
+    return cells.cast(kind)
+
+
+def arrow_coded(column: Column, cells: Any) -> Codes:
+    """The level codes or grid steps of a column; what must be printed or parsed is so once for each different cell."""
+    import pyarrow as pa
+
+    held = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+    if column.holds == "numbers" and storage_of(held.type) not in ("decimal", "text"):
+        floats = held.cast(pa.float64(), safe=False).fill_null(np.nan)
+        return steps_or_default(column, floats.to_numpy(zero_copy_only=False))
+    once = held if pa.types.is_dictionary(held.type) else held.dictionary_encode()
+    different = coded_objects(column, [*once.dictionary.to_pylist(), None])
+    return np.asarray(different[once.indices.cast(pa.int64()).fill_null(different.size - 1).to_numpy()])
+
+
+def _digits(cell: Any) -> str | None:
+    """The text of a decimal that is longer than the engine's: exact, since identifiers are held so too."""
+    digits = None if cell is None else exact_digits(cell)
+    return None if digits is None or len(digits) > LONGEST_IDENTIFIER else digits
 
 
 def _is_view(kind: "pa.DataType") -> bool:
@@ -129,12 +138,12 @@ def _texts_once(name: str, values: Any, longest: int) -> Any:
     return scannable(name, values.cast(pa.large_binary()) if _is_view(values.type) else values, longest)
 
 
-def _short(rows: Any, longest: int) -> Any:
+def _short(cells: Any, longest: int) -> Any:
     """Texts longer than any level are missing: one cell must not exhaust the memory of the engine."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    length = pc.binary_length(rows)
+    length = pc.binary_length(cells)
     if (pc.max(length).as_py() or 0) <= longest:
-        return rows
-    return pc.if_else(pc.greater(length, longest), pa.scalar(None, rows.type), rows)
+        return cells
+    return pc.if_else(pc.greater(length, longest), pa.scalar(None, cells.type), cells)

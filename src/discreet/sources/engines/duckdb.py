@@ -18,19 +18,19 @@ from discreet.queries.counts_and_sums import Counts
 from discreet.queries.losses.base import Loss
 from discreet.queries.statistics import Statistics
 from discreet.sources.dataset import IntegerArray
-from discreet.sources.design import NO_NUMBER, Design, collected
-from discreet.sources.spill import engine_folder
-from discreet.sources.sql.cell_sql import Cell
+from discreet.sources.design import Design, collected
+from discreet.sources.engines.spill import engine_folder
+from discreet.sources.engines.without_engine import coded_batch, is_plain
 from discreet.sources.sql.exact_sums import most_rows
 from discreet.sources.sql.kept_rows import number_of_persons
+from discreet.sources.sql.relation import Held
 from discreet.sources.sql.statements import Grouping, coded, groupings, marginal, rows_in_order
-from discreet.sources.without_engine import coded_batch, is_plain
 
 __all__ = ["DuckDB", "Origin", "connect"]
 
 T = TypeVar("T")
 
-# For each set of columns, tuples of codes, n and sums, one for each cell that holds rows.
+# For each set of columns, tuples of codes, n and sums, one for each combination of levels that holds rows.
 Marginals = dict[tuple[str, ...], list[tuple[Any, ...]]]
 
 # With the interpreter and its libraries this keeps the whole process below 1 GB.
@@ -73,7 +73,7 @@ class DuckDB:
     """
 
     origins: tuple[Origin, ...]
-    cells: Mapping[str, Cell]
+    held: Mapping[str, Held]
     id: str = ""
     of_persons: bool = False
     threads: int | None = None
@@ -101,8 +101,8 @@ class DuckDB:
                 found = _marginals(connection, attach, query, grouping, scan)
                 if not _is_bounded(query, found):  # a wrong n_max must not cost exactness
                     found = _marginals(connection, attach, query, grouping, self._scan(query, grouping, None))
-                for columns, cells in found.items():
-                    answers |= _dense(grouping, columns, cells)
+                for columns, groups in found.items():
+                    answers |= _dense(grouping, columns, groups)
             return {name: answers[name] for name in query.names}
 
         return self._tried(answer)
@@ -111,20 +111,20 @@ class DuckDB:
     def design(self, query: Loss) -> Iterator[Design]:
         """The used rows; a failure is a ReleaseError that says nothing about them."""
         with ExitStack() as stack:
-            design = self._plain(stack, query) if is_plain(query, self.cells) else None
+            design = self._plain(stack, query) if is_plain(query, self.held) else None
             if design is None:
-                text = rows_in_order(query, self.cells, ROWS, self.id).sql(dialect="duckdb", copy=False)
+                text = rows_in_order(query, self.held, ROWS, self.id).sql(dialect="duckdb", copy=False)
                 design = self._tried(lambda connection, attach: _collected(stack, connection, attach, query, text))
             yield design
 
     def _scan(self, query: Statistics, grouping: Grouping, rows_at_most: int | None) -> str:
-        return coded(query, grouping, self.cells, ROWS, self.id, rows_at_most).sql(dialect="duckdb", copy=False)
+        return coded(query, grouping, self.held, ROWS, self.id, rows_at_most).sql(dialect="duckdb", copy=False)
 
     def _plain(self, stack: ExitStack, query: Loss) -> Design | None:
         """The rows of a plain query while the stack lives; None where Arrow fails: to the engine they mean the same."""
         try:
-            batches = self.origins[0].batches([self.cells[name].column for name in query.columns])
-            pieces = (coded_batch(query, self.cells, batch) for batch in batches)
+            batches = self.origins[0].batches([self.held[name].column for name in query.columns])
+            pieces = (coded_batch(query, self.held, batch) for batch in batches)
             return stack.enter_context(collected(query, query.largest_total, pieces))
         except Exception:  # as below: its text may quote rows
             return None
@@ -181,9 +181,10 @@ def _collected(stack: ExitStack, connection: Any, attach: Callable[[], None], qu
     return stack.enter_context(collected(query, size, (_columns(query, batch) for batch in reader)))
 
 
-def _columns(query: Loss, batch: Any) -> dict[str, Any]:
-    """One batch of rows as whole numbers; a step that is NULL is no number."""
-    return {name: batch.column(i).fill_null(NO_NUMBER).to_numpy() for i, name in enumerate(query.columns)}
+def _columns(query: Loss, rows: Any) -> dict[str, Any]:
+    """One batch of rows as whole numbers; NULL excludes a row."""
+    excluded = [query.schema.column(name).excluded for name in query.columns]
+    return {name: rows.column(i).fill_null(excluded[i]).to_numpy() for i, name in enumerate(query.columns)}
 
 
 def _marginals(
@@ -199,24 +200,24 @@ def _marginals(
     return {columns: connection.execute(text).fetchall() for columns, text in texts.items()}
 
 
-def _is_bounded(query: Statistics, found: Marginals) -> bool:
+def _is_bounded(query: Statistics, exact: Marginals) -> bool:
     """Whether there are no more rows than were thought possible when the arithmetic was chosen."""
     bound = most_rows(query)
-    columns, cells = next(iter(found.items()))
-    return bound is None or sum(cell[len(columns)] for cell in cells) <= bound
+    columns, groups = next(iter(exact.items()))
+    return bound is None or sum(group[len(columns)] for group in groups) <= bound
 
 
-def _dense(grouping: Grouping, columns: tuple[str, ...], found: list[tuple[Any, ...]]) -> dict[str, IntegerArray]:
+def _dense(grouping: Grouping, columns: tuple[str, ...], exact: list[tuple[Any, ...]]) -> dict[str, IntegerArray]:
     """The statistics over one set of columns as dense arrays."""
     answers: dict[str, IntegerArray] = {}
-    table = np.array(found, dtype=object).reshape(len(found), len(columns) + 1 + len(grouping.products))
-    cells = tuple(table[:, : len(columns)].T.astype(np.int64))
+    table = np.array(exact, dtype=object).reshape(len(exact), len(columns) + 1 + len(grouping.products))
+    codes = tuple(table[:, : len(columns)].T.astype(np.int64))
     for statistic in grouping.marginals[columns]:
         is_count = isinstance(statistic, Counts)
         position = len(columns) + (0 if is_count else 1 + grouping.products.index(statistic.axes))
         dense = np.zeros(statistic.grid, dtype=np.int64 if is_count else object)
         values = [int(value) for value in table[:, position]]
-        dense[cells] = values if columns else values[0]
+        dense[codes] = values if columns else values[0]
         chosen = statistic.cell if isinstance(statistic, Counts) else None
         answers[statistic.name] = dense if chosen is None else np.asarray(dense[chosen])
     return answers
