@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.counts_and_sums import Statistic
 from discreet.queries.losses.base import Loss, Query
 from discreet.queries.statistics import Statistics
 from discreet.schema.cell import NO_NUMBER, Codes
@@ -64,12 +64,11 @@ class CodedRows:
         axes = {axis: axis.centred(columns[axis.column]) for s in query.statistics for axis in s.axes}
         answers: dict[str, IntegerArray] = {}
         for statistic in query.statistics:
-            if isinstance(statistic, Counts):
-                codes = tuple(columns[name] for name in statistic.columns)
-                answers[statistic.name] = _counts(statistic, codes, int(used.sum()))
-            else:
-                codes = tuple(columns[name] for name in statistic.categories)
+            codes = tuple(columns[name] for name in statistic.categories)
+            if statistic.axes:
                 answers[statistic.name] = _sums(statistic, codes, [axes[axis] for axis in statistic.axes])
+            else:
+                answers[statistic.name] = _counts(statistic, codes, int(used.sum()))
         return answers
 
     def design(self, query: Loss) -> AbstractContextManager[Design]:
@@ -127,7 +126,7 @@ def _identifiers(persons: NDArray[Any]) -> NDArray[Any]:
     return np.array([None if text == "-1" and kind is not str else text for kind, text in texts], dtype=object)
 
 
-def _counts(table: Counts, codes: tuple[Codes, ...], used: int) -> IntegerArray:
+def _counts(table: Statistic, codes: tuple[Codes, ...], used: int) -> IntegerArray:
     if not codes:
         return np.asarray(used, dtype=np.int64)
     cells = np.ravel_multi_index(codes, table.grid)
@@ -135,7 +134,7 @@ def _counts(table: Counts, codes: tuple[Codes, ...], used: int) -> IntegerArray:
     return counts if table.cell is None else np.asarray(counts[table.cell])
 
 
-def _sums(statistic: Sum, codes: tuple[Codes, ...], factors: list[Codes]) -> IntegerArray:
+def _sums(statistic: Statistic, codes: tuple[Codes, ...], factors: list[Codes]) -> IntegerArray:
     """Sums within the cells, in doubles where they are exact, else in Python integers."""
     cells = np.ravel_multi_index(codes, statistic.grid) if codes else np.zeros(factors[0].size, dtype=np.int64)
     size = int(np.prod(statistic.grid, dtype=np.int64))

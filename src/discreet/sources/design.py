@@ -57,8 +57,8 @@ def collected(query: Loss, n: int, rows: Iterable[Columns]) -> Iterator[Design]:
     yield design
 
 
-def _write(query: Loss, design: Design, start: int, rows: Columns) -> int:
-    """Encode rows into the places from `start` on."""
+def _write(query: Loss, into: Design, start: int, rows: Columns) -> int:
+    """Encode rows `into` the places of a design from `start` on."""
     features = query.features
     size = len(next(iter(rows.values())))
     used = np.ones(size, dtype=bool)
@@ -66,19 +66,19 @@ def _write(query: Loss, design: Design, start: int, rows: Columns) -> int:
     for j, axis in enumerate(features.numbers):
         good = rows[axis.column] != NO_NUMBER
         number = features.scaled(axis, np.where(good, rows[axis.column], axis.low))
-        _put(design.numbers[:, j], start, number)
+        _put(into.numbers[:, j], start, number)
         squared += number**2
         used &= good
     for j, (name, offset) in enumerate(zip(features.categories, features.offsets, strict=True)):
         used &= rows[name] >= 0
-        _put(design.codes[:, j], start, offset + np.maximum(rows[name], 0))
+        _put(into.codes[:, j], start, offset + np.maximum(rows[name], 0))
     if features.shrinks:
-        _put(design.shrink, start, features.shrink(squared))
+        _put(into.shrink, start, features.shrink(squared))
     if query.target is not None:
         values, good = _targets(query, query.target, rows[query.target.column])
-        _put(design.targets, start, values)
+        _put(into.targets, start, values)
         used &= good
-    _put(design.weights, start, used)
+    _put(into.weights, start, used)
     return start + size
 
 

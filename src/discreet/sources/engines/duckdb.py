@@ -14,7 +14,6 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from discreet.errors import ReleaseError
-from discreet.queries.counts_and_sums import Counts
 from discreet.queries.losses.base import Loss
 from discreet.queries.statistics import Statistics
 from discreet.sources.dataset import IntegerArray
@@ -213,11 +212,10 @@ def _dense(grouping: Grouping, columns: tuple[str, ...], exact: list[tuple[Any, 
     table = np.array(exact, dtype=object).reshape(len(exact), len(columns) + 1 + len(grouping.products))
     codes = tuple(table[:, : len(columns)].T.astype(np.int64))
     for statistic in grouping.marginals[columns]:
-        is_count = isinstance(statistic, Counts)
+        is_count = not statistic.axes
         position = len(columns) + (0 if is_count else 1 + grouping.products.index(statistic.axes))
         dense = np.zeros(statistic.grid, dtype=np.int64 if is_count else object)
         values = [int(value) for value in table[:, position]]
         dense[codes] = values if columns else values[0]
-        chosen = statistic.cell if isinstance(statistic, Counts) else None
-        answers[statistic.name] = dense if chosen is None else np.asarray(dense[chosen])
+        answers[statistic.name] = dense if statistic.cell is None else np.asarray(dense[statistic.cell])
     return answers
