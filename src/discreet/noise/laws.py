@@ -28,14 +28,28 @@ STEEPEST = 200.0  # a tilt e^{200 v} leaves nothing but the highest value of v
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace:
-    """Two-sided geometric noise of scale b: each step away from 0 is less likely by the factor e^{-1/b}."""
+class _ExponentialTails:
+    """What both Laplace laws share: the density falls by the factor e on every `scale` away from 0."""
 
     scale: float
     gaussian: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        _check_scale("DiscreteLaplace.scale", self.scale)
+        _check_scale(f"{type(self).__name__}.scale", self.scale)
+
+    @property
+    def width(self) -> float:
+        """The unit in which distances from 0 count."""
+        return self.scale
+
+    def reach(self, log_ratio: float) -> float:
+        """How far from 0 the density falls by e^{-log_ratio}."""
+        return log_ratio * self.scale
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(_ExponentialTails):
+    """Two-sided geometric noise of scale b: each step away from 0 is less likely by the factor e^{-1/b}."""
 
     def log_density(self, x: ArrayLike) -> Array:
         """Log-probability of each noise value."""
@@ -46,15 +60,6 @@ class DiscreteLaplace:
         """2 e^{-a} / (1 - e^{-a})², a = 1 / scale."""
         decay = float(np.exp(-1.0 / self.scale))
         return 2.0 * decay / float(np.expm1(-1.0 / self.scale)) ** 2
-
-    @property
-    def width(self) -> float:
-        """The unit in which distances from 0 count."""
-        return self.scale
-
-    def reach(self, log_ratio: float) -> float:
-        """How far from 0 the density falls by e^{-log_ratio}."""
-        return log_ratio * self.scale
 
     def loss(self, move: Array) -> float:
         """What a move of the statistics shows at most: its length over the scale."""
@@ -169,14 +174,8 @@ class DiscreteGaussian:
 
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(_ExponentialTails):
     """Continuous Laplace noise: only to read releases made by other software; nothing here ever adds it."""
-
-    scale: float
-    gaussian: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        _check_scale("Laplace.scale", self.scale)
 
     def log_density(self, x: ArrayLike) -> Array:
         """Log-density of each noise value."""
@@ -186,15 +185,6 @@ class Laplace:
     def variance(self) -> float:
         """2 b²."""
         return 2.0 * self.scale**2
-
-    @property
-    def width(self) -> float:
-        """The unit in which distances from 0 count."""
-        return self.scale
-
-    def reach(self, log_ratio: float) -> float:
-        """How far from 0 the density falls by e^{-log_ratio}."""
-        return log_ratio * self.scale
 
     def to_json(self) -> dict[str, Any]:
         """The law by its name, with its parameter."""
