@@ -22,7 +22,7 @@ from discreet.schema.cell import LONGEST_IDENTIFIER, LONGEST_TEXT, ROOM_FOR_A_NU
 from discreet.sources.engines import duckdb as engine
 from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
-from discreet.sources.readers import identifiers, parquet
+from discreet.sources.readers import identifiers
 from discreet.sources.sql import relation
 
 COLUMNS = {
@@ -148,7 +148,6 @@ def crowd(folder: Path, long: str) -> Iterator[Any]:
 
 def answered(folder: Path, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "MEMORY_LIMIT", "24MB")
-    monkeypatch.setattr(parquet, "MOST_CODES", 2**20)
     schema = Schema({"ward": COLUMNS["ward"]}, unit=Person("who", 3), relation="add-remove", n_max=10**6)
     for source in crowd(folder, "x" * length):
         for unit in (schema.unit, Record()):

@@ -13,8 +13,8 @@ A cell matches a level if their texts are equal, or else if both are the same nu
 is summed is clipped, divided by its grid and rounded in doubles. A cell that is no level or no number counts as what
 its column declares, or excludes its row.
 
-Nothing here knows rows: engines only translate it, into SQL (`sources.sql.cell_sql`) or Arrow (`sources.engines`), and
-new records of predictions, which are public, are read by it as it stands.
+Nothing here knows rows. `coded_cell` applies it to a declared column: to plain rows and to new records of predictions,
+which are public; `sources.sql.cell_sql` says the same in SQL, and one test holds all of them against one oracle.
 """
 
 import re
@@ -69,7 +69,7 @@ _DIGITS = "[0-9]+(?:_[0-9]+)*"
 _NUMBER = re.compile(
     rf"[ \t\n\v\f\r]*\+?(-?(?:(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf|infinity))"
     r"[ \t\n\v\f\r]*",
-    re.IGNORECASE,
+    re.ASCII | re.IGNORECASE,  # else a dotless ı is an i
 )
 
 

@@ -60,16 +60,12 @@ class CodedRows:
         used = self._kept(query)
         for name in query.columns:
             used &= ~_is_bad(query, name, self.columns[name])
-        columns = {name: self.columns[name][used] for name in query.columns}
-        axes = {axis: axis.centred(columns[axis.column]) for s in query.statistics for axis in s.axes}
-        answers: dict[str, IntegerArray] = {}
-        for statistic in query.statistics:
-            codes = tuple(columns[name] for name in statistic.categories)
-            if statistic.axes:
-                answers[statistic.name] = _sums(statistic, codes, [axes[axis] for axis in statistic.axes])
-            else:
-                answers[statistic.name] = _counts(statistic, codes, int(used.sum()))
-        return answers
+        rows = {name: self.columns[name][used] for name in query.columns}
+        axes = {axis: axis.centred(rows[axis.column]) for s in query.statistics for axis in s.axes}
+        return {
+            s.name: _sums(s, {**rows, **axes}) if s.axes else _counts(s, rows, int(used.sum()))
+            for s in query.statistics
+        }
 
     def design(self, query: Loss) -> AbstractContextManager[Design]:
         """The used rows, in their order."""
@@ -107,41 +103,43 @@ class CodedRows:
         used[known[crowded[order[place >= unit.max_records]]]] = False
         return used
 
-    def _cells(self, query: Query, name: str, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """The coded cells of one column as texts."""
-        values = self.columns[name][positions]
-        return np.where(_is_bad(query, name, values), BAD_CELL, values.astype(str))
+    def _cells(self, query: Query, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """The coded cells of one column as texts, in the rows at these places."""
+        codes = self.columns[name][rows]
+        return np.where(_is_bad(query, name, codes), BAD_CELL, codes.astype(str))
 
 
-def _is_bad(query: Query, name: str, codes: Codes) -> NDArray[np.bool_]:
+def _is_bad(query: Query, name: str, rows: Codes) -> NDArray[np.bool_]:
     """Which cells exclude their row."""
-    return np.asarray(codes == query.schema.column(name).excluded)
+    return np.asarray(rows == query.schema.column(name).excluded)
 
 
-def _identifiers(persons: NDArray[Any]) -> NDArray[Any]:
+def _identifiers(rows: NDArray[Any]) -> NDArray[Any]:
     """Whole numbers as they are; anything else as texts or None, as objects: numpy's own texts lose trailing zeros."""
-    if persons.dtype.kind in "iu":
-        return persons
-    texts = [(type(who), known(text_of_identifier(who))) for who in persons.tolist()]
+    if rows.dtype.kind in "iu":
+        return rows
+    texts = [(type(who), known(text_of_identifier(who))) for who in rows.tolist()]
     return np.array([None if text == "-1" and kind is not str else text for kind, text in texts], dtype=object)
 
 
-def _counts(table: Statistic, codes: tuple[Codes, ...], used: int) -> IntegerArray:
-    if not codes:
-        return np.asarray(used, dtype=np.int64)
-    cells = np.ravel_multi_index(codes, table.grid)
-    counts = np.bincount(cells, minlength=int(np.prod(table.grid))).reshape(table.grid).astype(np.int64)
+def _counts(table: Statistic, rows: Mapping[str, Codes], exact: int) -> IntegerArray:
+    """The rows of each combination of levels; without columns, the `exact` number of them all."""
+    if not table.columns:
+        return np.asarray(exact, dtype=np.int64)
+    places = np.ravel_multi_index(tuple(rows[name] for name in table.columns), table.grid)
+    counts = np.bincount(places, minlength=int(np.prod(table.grid))).reshape(table.grid).astype(np.int64)
     return counts if table.cell is None else np.asarray(counts[table.cell])
 
 
-def _sums(statistic: Statistic, codes: tuple[Codes, ...], factors: list[Codes]) -> IntegerArray:
-    """Sums within the cells, in doubles where they are exact, else in Python integers."""
-    cells = np.ravel_multi_index(codes, statistic.grid) if codes else np.zeros(factors[0].size, dtype=np.int64)
+def _sums(statistic: Statistic, rows: Mapping[Any, Codes]) -> IntegerArray:
+    """Sums within each combination of levels, in doubles where they are exact, else in Python integers."""
+    codes, factors = tuple(rows[name] for name in statistic.categories), [rows[axis] for axis in statistic.axes]
+    places = np.ravel_multi_index(codes, statistic.grid) if codes else np.zeros(factors[0].size, dtype=np.int64)
     size = int(np.prod(statistic.grid, dtype=np.int64))
     if factors[0].size * statistic.unit < LARGEST_EXACT_DOUBLE:
         terms = np.prod([factor.astype(float) for factor in factors], axis=0)
-        sums = np.bincount(cells, terms, size).astype(np.int64).astype(object)
+        sums = np.bincount(places, terms, size).astype(np.int64).astype(object)
     else:
         sums = np.zeros(size, dtype=object)
-        np.add.at(sums, cells, np.prod([factor.astype(object) for factor in factors], axis=0))
+        np.add.at(sums, places, np.prod([factor.astype(object) for factor in factors], axis=0))
     return np.asarray(sums, dtype=object).reshape(statistic.grid)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.schema import Schema
 from discreet.schema.arrow_cell import storage_of
+from discreet.schema.cell import Storage
 from discreet.schema.frame_columns import frame_columns, package_of
 from discreet.sources.readers.identifiers import Owner
 from discreet.sources.readers.owners import is_typed, pandas_owners, pandas_typed, polars_owners
@@ -49,19 +50,21 @@ def frame_rows(rows: Any, schema: Schema) -> tuple[tuple[ArrowRows], dict[str, H
     table, owners = {held[name].column: columns[name] for name in schema.columns}, []
     identifier = schema.unit.identifier
     if identifier is not None:
-        table["owner"], owner = _owners(rows, identifier, columns[identifier])
-        owners = [owner]
+        exactly, typed = _owners(rows, identifier)
+        table["owner"] = columns[identifier] if exactly is None else exactly
+        owners = [Owner("owner", _storage(rows, identifier) or storage_of(table["owner"].type), typed)]
     return (ArrowRows(pa.table(table), handed_over(schema, held, owners)),), held
 
 
-def _owners(rows: Any, name: str, read: Any) -> tuple[Any, Owner]:
-    """The column of identifiers, which was `read` as a column of cells, and how it is held."""
+def _owners(rows: Any, name: str) -> tuple[Any | None, bool]:
+    """The column of identifiers, None where it is read as cells are, and whether its type was declared."""
     package = package_of(rows)
     if package == "pandas":
-        column = pandas_owners(rows[name], read)
-        return column, Owner("owner", storage_of(column.type), pandas_typed(rows[name].dtype))
-    if package == "polars":
-        column = polars_owners(rows.get_column(name), read)
-        return column, Owner("owner", storage_of(column.type))
-    slot = slot_of(rows.schema.field(name).type)  # long decimals are texts here, but not names
-    return read, Owner("owner", "text" if slot is None else slot.storage, is_typed(rows.schema, name))
+        return pandas_owners(rows[name]), pandas_typed(rows[name].dtype)
+    return (polars_owners(rows[name]), True) if package == "polars" else (None, is_typed(rows.schema, name))
+
+
+def _storage(rows: Any, name: str) -> Storage | None:
+    """How an Arrow table holds identifiers, None if it is none: long decimals are read as texts, but are not names."""
+    slot = slot_of(rows.schema.field(name).type) if package_of(rows) == "pyarrow" else None
+    return None if slot is None else slot.storage

@@ -44,8 +44,8 @@ def pandas_typed(kind: Any) -> bool:
     return not isinstance(kind.categories.dtype if isinstance(kind, pd.CategoricalDtype) else kind, np.dtype)
 
 
-def pandas_owners(rows: Any, read: Any) -> Any:
-    """The identifiers in a pandas column, which was `read` as cells are."""
+def pandas_owners(rows: Any) -> Any | None:
+    """The identifiers in a pandas column; None where they are read as cells are."""
     import pandas as pd
     import pyarrow as pa
 
@@ -54,19 +54,20 @@ def pandas_owners(rows: Any, read: Any) -> Any:
         codes = rows.cat.codes.to_numpy()
         categories = pd.Series(kind.categories)
         if isinstance(categories.dtype, np.dtype):
-            return pandas_owners(categories, None).take(pa.array(codes, mask=codes < 0))
+            exactly = pandas_owners(categories)
+            return None if exactly is None else exactly.take(pa.array(codes, mask=codes < 0))
     if not isinstance(kind, np.dtype):
-        return read
+        return None
     if kind.kind in "iu":
         return pa.array(rows.to_numpy(copy=True))
     if kind.kind in "fc":
         return pa.array(_exact(rows.to_numpy()))
-    return identifier_texts(rows.to_numpy(), typed=False) if kind == np.dtype(object) else read
+    return identifier_texts(rows.to_numpy(), typed=False) if kind == np.dtype(object) else None
 
 
-def polars_owners(rows: Any, read: Any) -> Any:
-    """The identifiers in a polars column, which was `read` as cells are."""
-    return identifier_texts(rows.to_list()) if str(rows.dtype) in ("Object", "Int128", "UInt128") else read
+def polars_owners(rows: Any) -> Any | None:
+    """The identifiers in a polars column; None where they are read as cells are."""
+    return identifier_texts(rows.to_list()) if str(rows.dtype) in ("Object", "Int128", "UInt128") else None
 
 
 def _exact(rows: NDArray[Any]) -> NDArray[np.float64]:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["ParquetFiles", "RepairedParquet", "parquet_files"]
 
 MOST_TEXT = 2**26  # bytes of one column in one row group
-MOST_CODES = 2**28  # bytes that become codes of texts
 FEW_ROWS, MANY_ROWS = 2**4, 2**12  # in memory at once, with long texts and without
 BUFFER = 2**20  # bytes of a file
 PARTS = "parts"  # the relation of a stream of files
