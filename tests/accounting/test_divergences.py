@@ -6,12 +6,12 @@ from itertools import combinations_with_replacement, permutations
 import mpmath
 import numpy as np
 import pytest
+from paper_formulas import conservative_diffused_scale
 from scipy.integrate import quad
 from scipy.special import betaln, digamma, gammaln, polygamma
 
 from discreet.accounting.divergences import (
     concentrated_shrink,
-    conservative_diffused_scale,
     diffused_scale,
     dirichlet_divergence,
     dirichlet_renyi,

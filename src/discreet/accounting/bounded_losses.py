@@ -12,21 +12,7 @@ from fractions import Fraction
 from discreet.accounting.rounding import LARGEST
 from discreet.errors import GuaranteeError
 
-__all__ = ["ball_range", "bounded_difference_range", "bounded_loss_range", "log_ratio"]
-
-
-def bounded_loss_range(beta: float, lowest: float, highest: float) -> float:
-    """Range 2 beta (highest - lowest) of a loss between public bounds: 4 beta A for [-A, A], 2 beta A for [0, A]."""
-    if not (_positive(beta) and -math.inf < lowest < highest < math.inf):
-        raise GuaranteeError(f"beta must be above 0 and lowest below highest, got {(beta, lowest, highest)!r}")
-    return 2 * beta * (highest - lowest)
-
-
-def bounded_difference_range(beta: float, difference: float) -> float:
-    """Range 2 beta L for losses of two records that differ by at most L at every parameter."""
-    if not (_positive(beta) and _positive(difference)):
-        raise GuaranteeError(f"beta and difference must be numbers above 0, got {(beta, difference)!r}")
-    return 2 * beta * difference
+__all__ = ["ball_range", "log_ratio"]
 
 
 def ball_range(beta: float, gradient: float, diameter: float) -> float:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import GuaranteeError
 from discreet.numerics.arrays import Array
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "DiscreteNoise", "Laplace", "NoiseLaw", "law_from_json"]
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "DiscreteNoise", "Laplace", "NoiseLaw"]
 
 ComplexArray = NDArray[np.complex128]
 
@@ -196,15 +196,6 @@ NoiseLaw = DiscreteNoise | Laplace
 
 # OpenDP adds noise in 64-bit integers: a scale far below 2^63 keeps every draw inside them.
 LARGEST_SCALE = 2.0**50
-
-
-def law_from_json(body: Any) -> NoiseLaw:
-    """The law that `to_json` wrote; anything else is refused."""
-    for kind in (DiscreteGaussian, DiscreteLaplace, Laplace):
-        value = body.get("sigma" if kind.gaussian else "scale") if isinstance(body, dict) else None
-        if isinstance(value, int | float) and not isinstance(value, bool) and kind(value).to_json() == body:
-            return kind(float(value))
-    raise GuaranteeError(f"NoiseLaw must be a discrete-gaussian, discrete-laplace or laplace law, got {body!r}")
 
 
 def _log_sinh(x: Array) -> Array:
