@@ -114,6 +114,8 @@ def arrow_coded(column: Column, cells: Any) -> Codes:
     if column.holds == "numbers" and storage_of(held.type) not in ("decimal", "text"):
         floats = held.cast(pa.float64(), safe=False).fill_null(np.nan)
         return steps_or_default(column, floats.to_numpy(zero_copy_only=False))
+    if pa.types.is_dictionary(held.type) and len(held.dictionary) > len(held):
+        held = held.dictionary_decode()  # of a whole file, of which this is a part
     once = held if pa.types.is_dictionary(held.type) else held.dictionary_encode()
     different = coded_objects(column, [*once.dictionary.to_pylist(), None])
     return np.asarray(different[once.indices.cast(pa.int64()).fill_null(different.size - 1).to_numpy()])
