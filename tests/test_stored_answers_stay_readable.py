@@ -21,10 +21,10 @@ import pytest
 import discreet as dc
 from discreet.accounting import version
 from discreet.guarantee import AllOf, Guarantee, Leaf, Repeated, Within, comparison, from_json
-from discreet.guarantee.comparison import Reading, above, read_today, same
+from discreet.guarantee.comparison import Restated, above, read_today, same
 from discreet.ledger import ledger as ledger_module
 from discreet.ledger import verification
-from discreet.ledger.entry import request_key
+from discreet.ledger.events import request_key
 from discreet.ledger.filters import Filter
 from discreet.mechanisms import MECHANISMS
 from discreet.release import Release, recipe_of
@@ -180,7 +180,7 @@ def test_equality_locked_people_out(kept: Path, monkeypatch: pytest.MonkeyPatch,
     """The planted twin: guarantees compared as they were before, on loading, resuming and verifying."""
     perturb(monkeypatch, factor, newer=False)
     reader = import_module("discreet.release")  # the name in the package is the function
-    monkeypatch.setattr(reader, "read_today", lambda a, b, older: Reading(b) if a == b else None)
+    monkeypatch.setattr(reader, "read_today", lambda a, b, older: Restated(b) if a == b else None)
     refused = 0
     for about in INDEX["pairs"].values():
         try:

@@ -20,8 +20,7 @@ from discreet.accounting.divergences import (
     largest_order,
 )
 from discreet.errors import GuaranteeError
-from discreet.numerics.gamma_functions import log_gamma_ratio
-from discreet.numerics.stirling import entropy_excess, stirling_error
+from discreet.numerics.gamma_functions import entropy_excess, log_gamma_ratio, stirling_error
 
 
 def printed(text: str) -> object:

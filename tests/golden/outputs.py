@@ -25,7 +25,7 @@ sys.path.insert(0, str(GOLDEN.parent))
 import numpy as np  # noqa: E402
 
 import discreet as dc  # noqa: E402
-from discreet.ledger.entry import request_key  # noqa: E402
+from discreet.ledger.events import request_key  # noqa: E402
 from pairs import COLUMNS, ROWS, small_table, valid_pairs  # noqa: E402
 
 SEED = 7

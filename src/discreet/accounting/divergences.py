@@ -28,7 +28,7 @@ from discreet.accounting.curves import gaussian_renyi
 from discreet.accounting.rounding import ULPS, outward
 from discreet.errors import GuaranteeError
 from discreet.numerics.arrays import Array
-from discreet.numerics.stirling import STIRLING, entropy_excess, log_excess
+from discreet.numerics.gamma_functions import STIRLING, entropy_excess, log_excess
 
 __all__ = [
     "concentrated_shrink",

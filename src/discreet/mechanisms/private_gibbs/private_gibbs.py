@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from discreet.accounting.chain_costs import LARGEST_TRUNCATION, ROUND_UP
+from discreet.accounting.bounded_losses import LARGEST_TRUNCATION, ROUND_UP
 from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated

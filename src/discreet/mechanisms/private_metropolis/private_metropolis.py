@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from discreet.accounting.chain_costs import ROUND_UP
+from discreet.accounting.bounded_losses import ROUND_UP
 from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
