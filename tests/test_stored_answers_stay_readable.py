@@ -20,8 +20,8 @@ import pytest
 
 import discreet as dc
 from discreet.accounting import version
-from discreet.guarantee import AllOf, Guarantee, Leaf, Repeated, Within, comparison, from_json
-from discreet.guarantee.comparison import Restated, above, read_today, same
+from discreet.guarantee import AllOf, Guarantee, Leaf, Repeated, Within, from_json, stored
+from discreet.guarantee.stored import Restated, above, read_today, same
 from discreet.ledger import ledger as ledger_module
 from discreet.ledger import verification
 from discreet.ledger.events import request_key
@@ -267,7 +267,7 @@ def test_no_point_between_those_of_the_grid_shows_less(today: Guarantee) -> None
 
 @pytest.mark.parametrize("today", LAWS[:3], ids=repr)
 def test_on_the_grid_alone_a_single_point_shows_less(today: Guarantee, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "_covers", lambda *_: True)
+    monkeypatch.setattr(stored, "_covers", lambda *_: True)
     with pytest.raises(AssertionError):
         check_nothing_less_is_shown(today)
 

@@ -19,7 +19,7 @@ from typing import Any, Self
 from discreet.accounting import version
 from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Guarantee
-from discreet.guarantee.comparison import same
+from discreet.guarantee.stored import same
 from discreet.ledger.events import (
     Entry,
     Event,

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import GuaranteeError
 from discreet.numerics.arrays import Array
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "DiscreteNoise", "Laplace", "NoiseLaw"]
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "DiscreteNoise", "Laplace", "NoiseLaw", "plausible"]
 
 ComplexArray = NDArray[np.complex128]
 
@@ -209,3 +209,9 @@ def _squared_csch(x: Array) -> Array:
 def _check_scale(field: str, value: float) -> None:
     if not 0.0 < value <= LARGEST_SCALE:
         raise GuaranteeError(f"{field} must be above 0 and at most 2^50, got {value!r}")
+
+
+def plausible(released: ArrayLike, law: NoiseLaw, highest: int) -> Array:
+    """Released counts moved to where the noise has probability e^-1e9: beyond, log-densities lose all their digits."""
+    reach = law.reach(1e9)
+    return np.asarray(np.clip(np.asarray(released, dtype=float), -reach, highest + reach))

@@ -20,6 +20,7 @@ from discreet.numerics.arrays import Array
 __all__ = [
     "STIRLING",
     "entropy_excess",
+    "log_arrangements",
     "log_beta_kernel",
     "log_excess",
     "log_excess_at",
@@ -108,3 +109,12 @@ def _small_log_excess(u: T) -> T:
     s = u / (2 + u)
     w = s * s
     return 2 * s * w * (1 / 3 + w * (1 / 5 + w * (1 / 7 + w * (1 / 9 + w * (1 / 11 + w / 13))))) - s * u
+
+
+def log_arrangements(totals: ArrayLike, concentration: float | None) -> Array:
+    """Log of N! Γ(A) / Γ(N + A), or log N! where the cell probabilities are given and there is no A."""
+    from scipy.special import gammaln
+
+    if concentration is None:
+        return np.asarray(gammaln(np.asarray(totals, dtype=float) + 1.0))
+    return np.asarray(log_gamma_ratio(totals, 1.0, concentration) + gammaln(concentration))
