@@ -20,11 +20,11 @@ import pytest
 
 import discreet as dc
 from discreet.accounting import version
-from discreet.guarantee import AllOf, Guarantee, Leaf, Repeated, Within, comparison, from_json
-from discreet.guarantee.comparison import Reading, above, read_today, same
+from discreet.guarantee import AllOf, Guarantee, Leaf, Repeated, Within, from_json, stored
+from discreet.guarantee.stored import Restated, above, read_today, same
 from discreet.ledger import ledger as ledger_module
 from discreet.ledger import verification
-from discreet.ledger.entry import request_key
+from discreet.ledger.events import request_key
 from discreet.ledger.filters import Filter
 from discreet.mechanisms import MECHANISMS
 from discreet.release import Release, recipe_of
@@ -180,7 +180,7 @@ def test_equality_locked_people_out(kept: Path, monkeypatch: pytest.MonkeyPatch,
     """The planted twin: guarantees compared as they were before, on loading, resuming and verifying."""
     perturb(monkeypatch, factor, newer=False)
     reader = import_module("discreet.release")  # the name in the package is the function
-    monkeypatch.setattr(reader, "read_today", lambda a, b, older: Reading(b) if a == b else None)
+    monkeypatch.setattr(reader, "read_today", lambda a, b, older: Restated(b) if a == b else None)
     refused = 0
     for about in INDEX["pairs"].values():
         try:
@@ -267,7 +267,7 @@ def test_no_point_between_those_of_the_grid_shows_less(today: Guarantee) -> None
 
 @pytest.mark.parametrize("today", LAWS[:3], ids=repr)
 def test_on_the_grid_alone_a_single_point_shows_less(today: Guarantee, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "_covers", lambda *_: True)
+    monkeypatch.setattr(stored, "_covers", lambda *_: True)
     with pytest.raises(AssertionError):
         check_nothing_less_is_shown(today)
 

@@ -2,9 +2,12 @@
 
 import math
 
-from discreet.errors import DiscreetError, GuaranteeError
+import numpy as np
+from numpy.typing import ArrayLike
 
-__all__ = ["positive"]
+from discreet.errors import DiscreetError, GuaranteeError, QueryError
+
+__all__ = ["check_released", "positive"]
 
 
 def positive(
@@ -19,3 +22,9 @@ def positive(
         limit = "a finite number above 0" if math.isinf(below) else f"a number above 0 and below {below:g}"
         raise error(f"{field_name} must be {limit}, got {value!r}")
     return number
+
+
+def check_released(field: str, values: ArrayLike) -> None:
+    """Released numbers are finite."""
+    if not np.all(np.isfinite(np.asarray(values, dtype=float))):
+        raise QueryError(f"{field} must be finite, got {values!r}")

@@ -19,7 +19,7 @@ from discreet import guarantee as guarantees
 from discreet.accounting import version
 from discreet.errors import DiscreetError, QueryError, ReleaseError
 from discreet.guarantee import Guarantee
-from discreet.guarantee.comparison import read_today
+from discreet.guarantee.stored import read_today
 from discreet.mechanisms import MECHANISMS, Mechanism, Reading
 from discreet.models import MODELS, Model
 from discreet.posterior import CoefficientDraws, Posterior

@@ -13,6 +13,7 @@ from typing import Any
 import mpmath
 import pytest
 from mpmath import mpf
+from pure_composition import composed_pure_delta
 
 import discreet as dc
 from discreet.accounting import conversions, curves, divergences, gamma_divergences, gibbs, profiles
@@ -22,7 +23,6 @@ from discreet.accounting.rounding import MARGIN, outward, typed_root_up, typed_u
 from discreet.guarantee import GUARANTEES, Guarantee
 from discreet.guarantee.conjugate import CURVES
 from discreet.queries.features import ROUNDED_UP
-from discreet.studies.pure_composition import composed_pure_delta
 
 DIGITS = 120
 CLOSE = 1e-9  # how far a certificate may be above the truth, relative

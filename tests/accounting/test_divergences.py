@@ -6,12 +6,12 @@ from itertools import combinations_with_replacement, permutations
 import mpmath
 import numpy as np
 import pytest
+from paper_formulas import conservative_diffused_scale
 from scipy.integrate import quad
 from scipy.special import betaln, digamma, gammaln, polygamma
 
 from discreet.accounting.divergences import (
     concentrated_shrink,
-    conservative_diffused_scale,
     diffused_scale,
     dirichlet_divergence,
     dirichlet_renyi,
@@ -20,8 +20,7 @@ from discreet.accounting.divergences import (
     largest_order,
 )
 from discreet.errors import GuaranteeError
-from discreet.numerics.gamma_functions import log_gamma_ratio
-from discreet.numerics.stirling import entropy_excess, stirling_error
+from discreet.numerics.gamma_functions import entropy_excess, log_gamma_ratio, stirling_error
 
 
 def printed(text: str) -> object:

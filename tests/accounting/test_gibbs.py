@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from paper_formulas import logistic_gradient, logistic_label_gradient, minami_tail, quadratic_mean_gradient
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, ndtr
 
@@ -17,11 +18,7 @@ from discreet.accounting.gibbs import (
     largest_beta,
     largest_beta_at_mu,
     largest_mu,
-    logistic_gradient,
-    logistic_label_gradient,
     minami_eta,
-    minami_tail,
-    quadratic_mean_gradient,
 )
 from discreet.errors import GuaranteeError
 

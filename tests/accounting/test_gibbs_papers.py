@@ -11,12 +11,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from paper_formulas import bounded_difference_range, bounded_loss_range
 from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 from scipy.stats import binom
 
-from discreet.accounting.bounded_losses import ball_range, bounded_difference_range, bounded_loss_range
+from discreet.accounting.bounded_losses import ball_range
 from discreet.accounting.curves import bounded_range_delta, gaussian_delta
 from discreet.accounting.gibbs import gibbs_mu, largest_beta
 from discreet.accounting.rejection import acceptance_at_least, gradient_after, proposals_for

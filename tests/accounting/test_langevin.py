@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from paper_formulas import several_iterates_mu
 from scipy.optimize import brentq, nnls
 from scipy.special import expit, ndtr
 
@@ -18,7 +19,6 @@ from discreet.accounting.langevin_privacy import (
     langevin_mu_from,
     noiseless_start_distance,
     projected_langevin_mu,
-    several_iterates_mu,
 )
 from discreet.errors import GuaranteeError
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as oracle
+from pure_composition import composed_pure_delta, composed_pure_epsilon
 
 from discreet.accounting import loss_distribution
 from discreet.accounting.conversions import gaussian_epsilon
@@ -16,7 +17,6 @@ from discreet.accounting.loss_distribution import LossDistribution, compose_all,
 from discreet.accounting.profiles import discrete_gaussian_delta, discrete_laplace_delta
 from discreet.accounting.rounding import MARGIN
 from discreet.errors import GuaranteeError
-from discreet.studies.pure_composition import composed_pure_delta, composed_pure_epsilon
 
 GRID = 2.0**-10
 

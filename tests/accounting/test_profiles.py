@@ -8,6 +8,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from pure_composition import composed_pure_delta, composed_pure_epsilon
 from scipy.integrate import quad
 from scipy.special import betainc, betaincc, betaln, expit
 
@@ -33,7 +34,6 @@ from discreet.accounting.profiles import (
     discrete_laplace_epsilon,
 )
 from discreet.errors import GuaranteeError
-from discreet.studies.pure_composition import composed_pure_delta, composed_pure_epsilon
 
 
 def printed(text: str) -> object:

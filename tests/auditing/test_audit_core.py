@@ -27,8 +27,7 @@ from discreet.auditing.loss_bounds import clopper_pearson
 from discreet.mechanisms import NoisyStatistics
 from discreet.noise import DiscreteLaplace
 from discreet.noise.sources import SeededNoise
-from discreet.queries.counts_and_sums import Sum
-from discreet.queries.row_move import RowMove
+from discreet.queries.counts_and_sums import RowMove, Sum
 from discreet.queries.statistics import Statistics
 
 

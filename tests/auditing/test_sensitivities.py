@@ -11,8 +11,7 @@ import discreet as dc
 from discreet.auditing import l1_length, neighbouring_pairs, pair_of, squared_length, worst_pair
 from discreet.models import MODELS
 from discreet.models.loss_model import LossModel
-from discreet.queries.counts_and_sums import Counts, Sum
-from discreet.queries.row_move import RowMove
+from discreet.queries.counts_and_sums import Counts, RowMove, Sum
 from discreet.queries.statistics import Statistics
 
 UNITS = {"record": dc.Record(), "person": dc.Person("id", max_records=3)}

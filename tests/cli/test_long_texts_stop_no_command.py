@@ -13,7 +13,7 @@ from test_cli_neighbours import leaves
 
 from discreet.guarantee import Budget
 from discreet.ledger import Ledger
-from discreet.schema import held_columns
+from discreet.schema import arrow_cell
 from discreet.sources.engines import duckdb as engine
 from discreet.sources.sql import relation
 
@@ -92,7 +92,7 @@ def test_a_reader_that_sorts_long_identifiers_is_caught(
     monkeypatch.setattr(engine, "MEMORY_LIMIT", "30MB")
     shown(run, study, [])
     for limit in ("LONGEST_IDENTIFIER", "LONGEST_TEXT"):
-        monkeypatch.setattr(held_columns, limit, 2**20)
+        monkeypatch.setattr(arrow_cell, limit, 2**20)
     monkeypatch.setattr(relation, "identifier", lambda cell, name: exp.column(cell.column, name, quoted=True))
     study("long", (400, 2**20, 8))
     with pytest.raises(AssertionError):

@@ -16,7 +16,7 @@ GOLDEN = Path(__file__).parent
 sys.path.insert(0, str(GOLDEN.parent))
 
 import discreet as dc  # noqa: E402
-from discreet.ledger.entry import request_key  # noqa: E402
+from discreet.ledger.events import request_key  # noqa: E402
 from discreet.pipeline import query_of  # noqa: E402
 from discreet.release import recipe_of  # noqa: E402
 from pairs import Pair, one_per_pair  # noqa: E402

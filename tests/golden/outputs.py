@@ -2,12 +2,13 @@
 
 A change that only moves code leaves every number as it is, bit for bit, on one machine:
 
-    python tests/golden/outputs.py before.json      # on the old commit
-    python tests/golden/outputs.py after.json       # on the new one
-    python tests/golden/outputs.py --compare before.json after.json
+    python tests/golden/outputs.py before.jsonl      # on the old commit
+    python tests/golden/outputs.py after.jsonl       # on the new one
+    python tests/golden/outputs.py --compare before.jsonl after.jsonl
 
-`outputs.json` is kept in the repository, and `tests/test_golden_outputs.py` compares with it: what is public exactly,
-posteriors as closely as another machine allows.
+`outputs.jsonl` is kept in the repository, one case a line, and `tests/test_golden_outputs.py` compares with it: what is
+public exactly, posteriors as closely as another machine allows. A change that is meant changes its lines and is named in
+the CHANGELOG.
 """
 
 import json
@@ -24,7 +25,7 @@ sys.path.insert(0, str(GOLDEN.parent))
 import numpy as np  # noqa: E402
 
 import discreet as dc  # noqa: E402
-from discreet.ledger.entry import request_key  # noqa: E402
+from discreet.ledger.events import request_key  # noqa: E402
 from pairs import COLUMNS, ROWS, small_table, valid_pairs  # noqa: E402
 
 SEED = 7
@@ -261,10 +262,16 @@ def differences(one: Any, other: Any, at: str = "") -> Iterator[str]:
         yield f"{at}: {str(one)[:300]} became {str(other)[:300]}"
 
 
+def load(file: str | Path) -> dict[str, Any]:
+    """The cases of a file by name."""
+    return dict(json.loads(line) for line in Path(file).read_text().splitlines())
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "--compare":
-        before, after = (json.loads(Path(file).read_text()) for file in sys.argv[2:4])
+        before, after = (load(file) for file in sys.argv[2:4])
         found = list(differences(before, after))
         print("\n".join(found) or f"{len(before)} cases, bit-identical")
         sys.exit(bool(found))
-    Path(sys.argv[1]).write_text(json.dumps(outputs(), indent=0, sort_keys=True) + "\n")
+    lines = [json.dumps([name, case], sort_keys=True) for name, case in outputs().items()]
+    Path(sys.argv[1]).write_text("\n".join(lines) + "\n")

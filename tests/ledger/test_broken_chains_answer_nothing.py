@@ -18,11 +18,9 @@ import discreet as dc
 from discreet.errors import LedgerError
 from discreet.guarantee import Budget, PureDP
 from discreet.ledger import Ledger
-from discreet.ledger.entry import entry_id, request_key
-from discreet.ledger.events import Event
-from discreet.ledger.index import DIGEST, Index
+from discreet.ledger.events import Event, entry_id, request_key
 from discreet.ledger.sqlite import SCHEMA
-from discreet.ledger.verified import VerifiedStore
+from discreet.ledger.verified import DIGEST, Index, VerifiedStore
 
 REQUESTS, SETTLED = 5, 4
 EVENTS = "SELECT seq, kind, entry, body, previous, hash FROM events"

@@ -13,8 +13,7 @@ import pytest
 from discreet.errors import LedgerError
 from discreet.guarantee import Budget, PureDP
 from discreet.ledger import Ledger
-from discreet.ledger.events import Event
-from discreet.ledger.head import Head, HeadFile
+from discreet.ledger.events import Event, Head, HeadFile
 from discreet.ledger.sqlite import SCHEMA
 
 

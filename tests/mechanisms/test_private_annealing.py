@@ -9,7 +9,7 @@ import pytest
 from scipy.special import betaln
 
 import discreet as dc
-from discreet.accounting.chain_costs import weight_sensitivity
+from discreet.accounting.bounded_losses import weight_sensitivity
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import BoundedRange, Composed, PureDP, Repeated
 from discreet.mechanisms import MECHANISMS, PrivateAnnealing

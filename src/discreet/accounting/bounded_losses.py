@@ -4,6 +4,8 @@ For the posterior ∝ exp(-beta sum loss) prior it is beta R, R the supremum ove
 sup_theta d - inf_theta d, d = loss(theta, x) - loss(theta, x')  [Minami et al. 2016, Theorem 4, sharper by the same
 proof]. The suprema are over the whole public parameter set, not over points visited; without a bounded set or loss
 there is none (a Bernoulli probability on (0, 1), a mean on the line). The draw must be exact.
+
+What the parts of a released chain cost: ranges rounded up, and how far one record moves importance weights.
 """
 
 import math
@@ -12,21 +14,12 @@ from fractions import Fraction
 from discreet.accounting.rounding import LARGEST
 from discreet.errors import GuaranteeError
 
-__all__ = ["ball_range", "bounded_difference_range", "bounded_loss_range", "log_ratio"]
+__all__ = ["LARGEST_TRUNCATION", "ROUND_UP", "ball_range", "log_ratio", "weight_sensitivity"]
 
+ROUND_UP = 1 + 1e-14  # above the rounding error of the few operations that make a range
 
-def bounded_loss_range(beta: float, lowest: float, highest: float) -> float:
-    """Range 2 beta (highest - lowest) of a loss between public bounds: 4 beta A for [-A, A], 2 beta A for [0, A]."""
-    if not (_positive(beta) and -math.inf < lowest < highest < math.inf):
-        raise GuaranteeError(f"beta must be above 0 and lowest below highest, got {(beta, lowest, highest)!r}")
-    return 2 * beta * (highest - lowest)
-
-
-def bounded_difference_range(beta: float, difference: float) -> float:
-    """Range 2 beta L for losses of two records that differ by at most L at every parameter."""
-    if not (_positive(beta) and _positive(difference)):
-        raise GuaranteeError(f"beta and difference must be numbers above 0, got {(beta, difference)!r}")
-    return 2 * beta * difference
+# beyond, profiles are even up to roundings, and exact draws of them would not end
+LARGEST_TRUNCATION = 0.999
 
 
 def ball_range(beta: float, gradient: float, diameter: float) -> float:
@@ -51,3 +44,11 @@ def log_ratio(cells: int, lower: float) -> float:
     a0 = Fraction(lower)
     rest = (1 - cells * a0) / a0
     return math.log1p(float(rest)) if rest < LARGEST else math.log(math.ceil(rest))
+
+
+def weight_sensitivity(first: float, last: float) -> float:
+    """L1 sensitivity 2 tanh((last - first)/4) of normalised weights on a path of levels  [F-AIS].
+
+    Every log-weight moves by at most (last - first)/2; twice the total variation of a bounded-range pair.
+    """
+    return 2.0 * math.tanh((last - first) / 4.0) * ROUND_UP

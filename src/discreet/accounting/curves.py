@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.accounting.rounding import SMALLEST_DELTA, ULPS, outward, outward_delta
-from discreet.numerics.stirling import log_excess_at
+from discreet.numerics.gamma_functions import log_excess_at
 
 __all__ = [
     "bounded_range_delta",

@@ -28,11 +28,10 @@ from discreet.accounting.curves import gaussian_renyi
 from discreet.accounting.rounding import ULPS, outward
 from discreet.errors import GuaranteeError
 from discreet.numerics.arrays import Array
-from discreet.numerics.stirling import STIRLING, entropy_excess, log_excess
+from discreet.numerics.gamma_functions import STIRLING, entropy_excess, log_excess
 
 __all__ = [
     "concentrated_shrink",
-    "conservative_diffused_scale",
     "diffused_scale",
     "dirichlet_divergence",
     "dirichlet_renyi",
@@ -106,24 +105,6 @@ def concentrated_shrink(prior: Sequence[float], n: int, order: float, epsilon: f
     It divides the prior: 1 leaves it, smaller values concentrate it. It saturates where `diffused_scale` does.
     """
     return _largest_fraction(lambda m: dirichlet_renyi(prior, n, order, shrink=m), epsilon)
-
-
-def conservative_diffused_scale(prior: Sequence[float], order: float, epsilon: float) -> float:
-    """The scale from the curvature bound a r² H(r) / 2 ≤ epsilon, for any n: safe, and below `diffused_scale`.
-
-    H(r) = ψ'(x - r(a-1)) + ψ'(y - r(a-1)), x and y the two smallest prior entries  [G, Thm A.11 with its factor 1/2].
-    """
-    first, second = _entries(prior, 1, 1.0, 1.0)[:2]
-
-    def bound(scale: float) -> float:
-        from scipy.special import polygamma
-
-        reach = scale * (order - 1)
-        if reach >= first:
-            return math.inf
-        return order * scale**2 / 2 * float(polygamma(1, first - reach) + polygamma(1, second - reach))
-
-    return _largest_fraction(bound, epsilon)
 
 
 def gaussian_mean_mu(n: int, variance: float, prior_variance: float, clip: float) -> float:

@@ -16,7 +16,7 @@ import math
 from discreet.accounting.divergences import SMALLEST_ORDER, share_of_step
 from discreet.accounting.rounding import ULPS, outward
 from discreet.errors import GuaranteeError
-from discreet.numerics.stirling import log_excess_at
+from discreet.numerics.gamma_functions import log_excess_at
 
 __all__ = ["gamma_rate_renyi", "gamma_shape_renyi"]
 

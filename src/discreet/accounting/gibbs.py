@@ -32,11 +32,7 @@ __all__ = [
     "largest_beta",
     "largest_beta_at_mu",
     "largest_mu",
-    "logistic_gradient",
-    "logistic_label_gradient",
     "minami_eta",
-    "minami_tail",
-    "quadratic_mean_gradient",
 ]
 
 # sup |z sigma(-w z) - z' sigma(-w z')| over |z|, |z'| ≤ 1 = 1.05163399155…, rounded up: one feature, no intercept
@@ -115,20 +111,6 @@ def minami_eta(epsilon: float, delta: float) -> float:
     return epsilon**2 / (epsilon + 2 * log_inverse + 2 * math.sqrt(log_inverse * (log_inverse + epsilon)))
 
 
-def minami_tail(
-    epsilon: float,
-    beta: float,
-    gradient: float,
-    *,
-    prior_convexity: float,
-    n: int = 0,
-    loss_convexity: float = 0.0,
-) -> float:
-    """Bound on P(log-ratio ≥ epsilon) of one exact draw; 1 where the theorem is silent  [Minami 2016, (6)]."""
-    a = gibbs_mu(beta, gradient, prior_convexity=prior_convexity, n=n, loss_convexity=loss_convexity) ** 2 / 2
-    return math.exp(-((epsilon - a) ** 2) / (4 * a)) if epsilon > a else 1.0
-
-
 def langevin_mu(gradient: float, step: float, steps: float, *, convexity: float, smoothness: float) -> float:
     """Gaussian DP of the last of `steps` iterates of theta - h grad U + sqrt(2h) N(0, I) from a public start.
 
@@ -155,29 +137,6 @@ def langevin_mu(gradient: float, step: float, steps: float, *, convexity: float,
     return once * math.sqrt(math.tanh(steps * rate) / math.tanh(rate))
 
 
-def logistic_gradient(radius: float, features: int, *, intercept: bool) -> float:
-    """G of the logistic loss with ||z|| ≤ radius when a whole record may change; the intercept adds a feature of 1.
-
-    The intercept must be under the same prior as the weights: unpenalised it leaves the potential without convexity.
-    """
-    _check_radius(radius, features)
-    if intercept:
-        return 2 * math.hypot(radius, 1.0)
-    return (LOGISTIC_OF_ONE_FEATURE if features == 1 else 2.0) * radius
-
-
-def logistic_label_gradient(radius: float, *, intercept: bool) -> float:
-    """G of the logistic loss when only labels may change: a weaker relation, never a default."""
-    _check_radius(radius, 1)
-    return math.hypot(radius, 1.0) if intercept else radius
-
-
-def quadratic_mean_gradient(radius: float) -> float:
-    """G of ||theta - x||²/2 with ||x|| ≤ radius, for any theta; its loss_convexity is 1 and the bound gdp is exact."""
-    _check_radius(radius, 1)
-    return 2 * radius
-
-
 def _check(gradient: float, prior_convexity: float, n: int, loss_convexity: float) -> None:
     if not 0.0 < gradient < math.inf:
         raise GuaranteeError(f"gradient must be a number above 0, got {gradient!r}")
@@ -187,11 +146,4 @@ def _check(gradient: float, prior_convexity: float, n: int, loss_convexity: floa
     if not prior_convexity + n * loss_convexity > 0:
         raise GuaranteeError(
             "prior_convexity + n · loss_convexity must be above 0, got 0: the potential is not convex enough"
-        )
-
-
-def _check_radius(radius: float, features: int) -> None:
-    if not (0.0 < radius < math.inf and features >= 1):
-        raise GuaranteeError(
-            f"radius must be a number above 0 and features at least 1, got {radius!r} and {features!r}"
         )

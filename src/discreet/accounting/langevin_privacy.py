@@ -14,7 +14,6 @@ and t steps of any kind cost at most gradient sqrt(h t / 2), which is `gibbs.lan
 """
 
 import math
-from collections.abc import Sequence
 
 from discreet.accounting.gibbs import langevin_mu
 from discreet.accounting.rounding import ULPS
@@ -25,7 +24,6 @@ __all__ = [
     "langevin_mu_from",
     "noiseless_start_distance",
     "projected_langevin_mu",
-    "several_iterates_mu",
 ]
 
 
@@ -122,19 +120,6 @@ def cyclic_langevin_mu(
     log_c = math.log1p(-gap)
     carried = math.exp((2 * batches - 2) * log_c) * gap * (2 - gap) / math.expm1(batches * log_c) ** 2
     return once * math.sqrt(1 + carried * math.tanh(-batches * (epochs - 1) * log_c / 2))
-
-
-def several_iterates_mu(
-    gradient: float, step: float, times: Sequence[int], *, convexity: float, smoothness: float
-) -> float:
-    """Gaussian DP of releasing the iterates at public times t_1 < t_2 < … of one chain from a public start.
-
-    A released iterate is a public start of what follows: mu² is the sum of `gibbs.langevin_mu`² over the gaps.
-    """
-    gaps = [later - earlier for earlier, later in zip([0, *times], times, strict=False)]
-    if not gaps or min(gaps) < 1:
-        raise GuaranteeError(f"times must be whole numbers from 1 that increase, got {list(times)!r}")
-    return math.hypot(*(langevin_mu(gradient, step, t, convexity=convexity, smoothness=smoothness) for t in gaps))
 
 
 def _mu_from(distance: float, gradient: float, step: float, steps: float, gap: float) -> float:

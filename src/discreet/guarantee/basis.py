@@ -61,6 +61,10 @@ class Guarantee(ABC):
     def words(self) -> str:
         """One sentence for a privacy officer, without its basis."""
 
+    def terms(self) -> "dict[Guarantee, int]":
+        """The guarantees it is composed of with their multiplicities; most are composed of themselves."""
+        return {self: 1}
+
     def epsilon(self, delta: float) -> float:
         """The smallest epsilon this guarantee certifies at `delta` (inf if none)."""
         if not 0.0 <= delta <= 1.0:

@@ -5,7 +5,6 @@ as it goes is decided by a filter (`discreet.ledger.filters`).
 """
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -29,10 +28,6 @@ MOST_CONVOLVED = 10**6  # beyond, the closed routes answer at once and lose litt
 @dataclass(frozen=True, repr=False)
 class Node(Guarantee):
     """A composition, read through its leaves and how often each occurs."""
-
-    @abstractmethod
-    def terms(self) -> Terms:
-        """Every leaf with its number of occurrences."""
 
     def _renyi(self, order: float) -> float:
         """Renyi divergences of one order add."""
@@ -115,7 +110,7 @@ class Composed(Node):
         """Every leaf with its number of occurrences."""
         total: Terms = {}
         for part in self.parts:
-            _add(total, terms(part), 1)
+            _add(total, part.terms(), 1)
         return total
 
     def to_json(self) -> dict[str, Any]:
@@ -146,16 +141,11 @@ class Repeated(Node):
 
     def terms(self) -> Terms:
         """Every leaf with its number of occurrences."""
-        return {leaf: count * self.times for leaf, count in terms(self.part).items()}
+        return {leaf: count * self.times for leaf, count in self.part.terms().items()}
 
     def to_json(self) -> dict[str, Any]:
         """Kind, version, part and multiplicity."""
         return {"kind": self.kind, "version": self.version, "part": self.part.to_json(), "times": self.times}
-
-
-def terms(guarantee: Guarantee) -> Terms:
-    """The leaves of any guarantee with their multiplicities."""
-    return guarantee.terms() if isinstance(guarantee, Node) else {guarantee: 1}
 
 
 def _add(total: Terms, more: Terms, times: int) -> None:
@@ -172,7 +162,7 @@ def _split(leaves: Terms) -> tuple[float, float, float, Terms]:
             fixed, slack = fixed + count * rational(leaf.level), slack + count * rational(leaf.slack)
         elif isinstance(leaf, Within):
             tv += count * rational(leaf.tv)
-            _add(rest, terms(leaf.part), count)
+            _add(rest, leaf.part.terms(), count)
         else:
             _add(rest, {leaf: 1}, count)
     return typed_up(fixed), typed_up(slack), typed_up(tv), rest

@@ -4,21 +4,65 @@
 
 The chain has no secret: whoever may write the file could rebuild it. A custodian who writes down the last hash
 (`Ledger.head`) elsewhere can tell: no rebuilt or older chain that lacks this hash passes `Ledger.verify(head)`.
+
+An entry: one reserved guarantee, the public recipe it pays for and, once settled, the release it paid for.
+
+The head file: beside the ledger, the last event of its chain. A chain that was cut is a valid chain; this tells.
+
+    study.ledger        all events, each with the hash of the one before
+    study.ledger.head   {"seq": 7, "hash": …}: replaced, and durable, before an answer leaves and before rows are read
+
+A head behind the chain is what a crash leaves between the two files, and is caught up. A head that the chain does not
+contain means that the ledger lost events, or was rebuilt: nothing more is paid from it. Heads are written by the writer
+of the ledger alone, under its lock, so they never go back.
 """
 
 import json
+import os
+import re
+import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Literal
 
 from discreet import files
-from discreet.errors import LedgerError
+from discreet.accounting import version
+from discreet.errors import DiscreetError, LedgerError
+from discreet.guarantee import Guarantee, from_json
+from discreet.ledger.filters import plain
 
-__all__ = ["ORIGIN", "Event", "Kind", "canonical", "digest"]
+__all__ = [
+    "ORIGIN",
+    "Entry",
+    "Event",
+    "Head",
+    "HeadFile",
+    "Kind",
+    "Row",
+    "accounting_of",
+    "canonical",
+    "digest",
+    "entry_id",
+    "read_amount",
+    "read_entry",
+    "request_key",
+    "reserve_content",
+]
+
+Row = tuple[int, str, str, str | None, str, str, str]  # seq, kind, entry, request, body, previous, hash
 
 Kind = Literal["create", "reserve", "settle"]
 ORIGIN = "0" * 64
+
+FORMAT = "discreet ledger head"
+LARGEST = 2**20  # bytes of a head file: a head, and one line for each time one was accepted
+
+UNREADABLE = "Ledger head file must be a head that discreet wrote, got something else in {}; nothing was released"
+UNWRITABLE = "Ledger head file must be writable, with its folder, got {}; nothing was released"
 
 
 def canonical(field: str, content: Mapping[str, Any]) -> str:
@@ -74,3 +118,138 @@ class Event:
         if not isinstance(content, dict):
             raise LedgerError(f"Ledger event {self.seq} must be a JSON object: the ledger was altered")
         return content
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What was reserved, what it cost, by which accounting, and what the ledger had spent with it; all is public."""
+
+    id: str
+    request: str
+    recipe: dict[str, Any]
+    guarantee: Guarantee
+    spend: Decimal
+    spent_after: Decimal
+    status: Literal["reserved", "settled"]
+    release: dict[str, Any] | None
+    accounting: int
+
+
+def request_key(recipe: Mapping[str, Any]) -> str:
+    """What makes two requests the same: the hash of the recipe's canonical JSON."""
+    return digest(canonical("Ledger.reserve recipe", recipe))
+
+
+def entry_id(request: str, seq: int) -> str:
+    """A short public name for the reservation made by event `seq`."""
+    return digest(request, seq)[:16]
+
+
+def reserve_content(
+    guarantee: Guarantee, recipe: Mapping[str, Any], spend: Decimal, spent_after: Decimal
+) -> dict[str, Any]:
+    """The body of a reserve event: amounts are texts, so that no reader rounds them."""
+    return {
+        "accounting": version.ACCOUNTING,
+        "request": request_key(recipe),
+        "recipe": dict(recipe),
+        "guarantee": guarantee.to_json(),
+        "spend": plain(spend),
+        "spent_after": plain(spent_after),
+    }
+
+
+def read_amount(text: Any) -> Decimal:
+    """An amount as a ledger writes it: digits, and at most 30 more after a point."""
+    if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,110}(\.[0-9]{1,30})?", text):
+        raise ValueError("not an amount")
+    return Decimal(text)
+
+
+def accounting_of(content: Mapping[str, Any]) -> int:
+    """The version of the accounting that priced what an event says; events without one are older than versions."""
+    return version.read_version("Ledger.accounting", content.get("accounting", version.UNVERSIONED), LedgerError)
+
+
+def read_entry(reserve: Event, settle: Event | None) -> Entry:
+    """The entry that a reserve event and, if there is one, its settle event describe."""
+    try:
+        content = reserve.content()
+        return Entry(
+            id=reserve.entry,
+            request=content["request"],
+            recipe=content["recipe"],
+            guarantee=from_json(content["guarantee"]),
+            spend=read_amount(content["spend"]),
+            spent_after=read_amount(content["spent_after"]),
+            status="reserved" if settle is None else "settled",
+            release=None if settle is None else settle.content()["release"],
+            accounting=accounting_of(content),
+        )
+    except (KeyError, TypeError, ValueError, DiscreetError):
+        raise LedgerError(
+            f"Ledger event {reserve.seq} must be a reservation this version can read, got another"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Head:
+    """The number and hash of the last event; `accepted` are those taken on trust, each with the time of it."""
+
+    seq: int
+    hash: str
+    accepted: tuple[tuple[int, str], ...] = ()
+
+
+class HeadFile:
+    """The head file of a ledger; beside the file itself, whatever links lead to it."""
+
+    def __init__(self, ledger: Path) -> None:
+        self._ledger = Path(os.path.realpath(ledger))
+        self.path = Path(f"{self._ledger}.head")
+
+    def read(self) -> Head | None:
+        """The noted head; None without a file, and a LedgerError for anything that is not a head."""
+        try:
+            body = files.parse_json(files.read_text(self.path, LARGEST))
+            if body.pop("format") != FORMAT:
+                raise ValueError("other format")
+            accepted = tuple((int(seq), str(when)) for seq, when in body.pop("accepted", ()))
+            head = Head(accepted=accepted, **body)
+            if type(head.seq) is not int or type(head.hash) is not str:
+                raise ValueError("other types")
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+            raise LedgerError(UNREADABLE.format(self.path)) from None
+        return head
+
+    def write(self, head: Head) -> None:
+        """Replace the head, durably: afterwards a power cut brings back no older one. Only under the ledger's lock."""
+        made = Path(f"{self.path}-new")
+        try:
+            made.unlink(missing_ok=True)  # of a writer that was killed
+            self.make(made, head, self._ledger.stat().st_mode)
+            made.replace(self.path)
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError:
+            with suppress(OSError):
+                made.unlink(missing_ok=True)
+            raise LedgerError(UNWRITABLE.format(self.path)) from None
+
+    @staticmethod
+    def make(path: Path, head: Head, mode: int) -> None:
+        """A new file that holds the head; whoever may read the ledger may read it."""
+        body: dict[str, Any] = {"format": FORMAT, "seq": head.seq, "hash": head.hash}
+        if head.accepted:
+            body["accepted"] = head.accepted
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(file, "w", encoding="utf-8") as stream:
+            os.fchmod(stream.fileno(), stat.S_IMODE(mode))
+            stream.write(json.dumps(body) + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())

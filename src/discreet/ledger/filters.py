@@ -39,7 +39,6 @@ from discreet.guarantee import (
     PureDP,
     RenyiDP,
     Within,
-    terms,
 )
 
 __all__ = ["FILTERS", "SMALLEST_REQUEST", "Filter", "filter_for", "plain", "squared_epsilon_budget"]
@@ -65,7 +64,7 @@ class Filter:
     def spend(self, guarantee: Guarantee, budget: Budget) -> Decimal:
         """What the guarantee costs in this filter's unit, rounded up."""
         total = Decimal(0)
-        for leaf, count in terms(guarantee).items():
+        for leaf, count in guarantee.terms().items():
             price = self._price(leaf, budget)
             if price is None:
                 hint = "; a ledger without delta pays for pure guarantees only" if self.name == "pure" else ""
@@ -86,7 +85,7 @@ class Filter:
             known = [price for part in leaf.parts if (price := self._price(part, budget)) is not None]
             return min(known, default=None)
         if isinstance(leaf, Node):
-            parts = [(self._price(part, budget), count) for part, count in terms(leaf).items()]
+            parts = [(self._price(part, budget), count) for part, count in leaf.terms().items()]
             if any(price is None for price, _ in parts):
                 return None
             amounts = [EXACT.multiply(price or Decimal(0), Decimal(count)) for price, count in parts]

@@ -19,9 +19,10 @@ from typing import Any, Self
 from discreet.accounting import version
 from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Guarantee
-from discreet.guarantee.comparison import same
-from discreet.ledger.entry import (
+from discreet.guarantee.stored import same
+from discreet.ledger.events import (
     Entry,
+    Event,
     accounting_of,
     entry_id,
     read_amount,
@@ -29,12 +30,10 @@ from discreet.ledger.entry import (
     request_key,
     reserve_content,
 )
-from discreet.ledger.events import Event
 from discreet.ledger.filters import FILTERS, SMALLEST_REQUEST, Filter, filter_for, plain
-from discreet.ledger.index import EXACT
 from discreet.ledger.sqlite import FORMAT, SqliteStore
 from discreet.ledger.verification import LEAST, replay
-from discreet.ledger.verified import VerifiedEvents, VerifiedStore
+from discreet.ledger.verified import EXACT, VerifiedEvents, VerifiedStore
 
 __all__ = ["Ledger"]
 

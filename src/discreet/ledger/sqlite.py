@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.events import Event, Kind, canonical
-from discreet.ledger.head import Head, HeadFile
-from discreet.ledger.index import Row
+from discreet.ledger.events import Event, Head, HeadFile, Kind, Row, canonical
 
 __all__ = ["Events", "SqliteStore"]
 

@@ -11,8 +11,7 @@ from decimal import Decimal
 from discreet.accounting import version
 from discreet.errors import GuaranteeError, LedgerError
 from discreet.guarantee import Guarantee
-from discreet.ledger.entry import Entry, entry_id, read_entry, request_key
-from discreet.ledger.events import Event
+from discreet.ledger.events import Entry, Event, entry_id, read_entry, request_key
 from discreet.ledger.filters import SMALLEST_REQUEST
 
 __all__ = ["LEAST", "Cheap", "replay"]

@@ -5,21 +5,33 @@
 
 A head that could be noted late would let a cut tail pass, so it is noted before a row is read for a reservation and
 before a stored release is returned. Whoever may only read the ledger cannot note a head, and need not.
+
+What one process has verified of a chain: the hash of every event, and where each request and entry is.
+
+It is built by replaying the whole chain when a ledger is opened, and extended by the events that came since, each
+verified once. The ledger looks things up here and not in the table: a row that was deleted, changed or moved behind an
+open ledger is refused when it is needed, and its absence is never taken for an answer that has not left yet.
+
+Whoever can write the file can continue the chain with events of their own: the head is not behind them. So a running
+total is the sum of what was spent, and no event has an older accounting than one before it. Nothing else is parsed;
+`Ledger.verify` checks all that the events say.
 """
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from decimal import Context, Decimal, Inexact, InvalidOperation
+from hashlib import sha256
+from threading import Lock
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.events import Event, Kind
-from discreet.ledger.head import Head
-from discreet.ledger.index import Index
+from discreet.ledger.events import ORIGIN, Event, Head, Kind, Row
 from discreet.ledger.sqlite import Events, SqliteStore
 
-__all__ = ["VerifiedEvents", "VerifiedStore"]
+__all__ = ["EXACT", "Index", "VerifiedEvents", "VerifiedStore"]
 
 REPLACED = "Ledger must be the file that was opened, but it was replaced or restored from a copy"
 CUT = (
@@ -30,6 +42,108 @@ MISSING = (
     "Ledger must have its head file {} beside it, got none: copy it with the ledger or, if it is lost for good, accept "
     "the ledger as it is (discreet ledger verify --accept-head); nothing was released"
 )
+
+
+# Sums are exact or they are an error, whatever decimal context the caller's thread has.
+EXACT = Context(prec=200, traps=[Inexact, InvalidOperation])
+
+DIGEST = 32
+# Keys are sorted, so bodies begin with the accounting, if they were written by a version with a head file, ...
+VERSIONED = re.compile(r'\{"accounting":([0-9]{1,9}),')
+# ... and the body of a reservation ends with its request and the amounts that `entry.read_amount` reads.
+AMOUNT = r"([0-9]{1,110}(?:\.[0-9]{1,30})?)"
+PAID = re.compile(rf'"request":"([0-9a-f]{{64}})","spend":"{AMOUNT}","spent_after":"{AMOUNT}"\}}\Z')
+LONGEST_PAID = 400
+
+
+class Index:
+    """The verified events; grows only."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()  # threads share one ledger
+        self._hashes = bytearray()
+        self.requests: dict[str, int] = {}
+        self.reserves: dict[str, int] = {}
+        self.settles: dict[str, int] = {}
+        self.last_reserve: int | None = None
+        self._total = (0, Decimal(0), Decimal(0))  # a reservation's number, and what was spent before and with it
+        self.accounting = 0  # of the last event that names one
+        self.keeps_heads = False  # whether some event was written by a version that keeps a head file
+
+    @property
+    def seq(self) -> int:
+        """The number of the last verified event; 0 before the first."""
+        return len(self._hashes) // DIGEST
+
+    def hash(self, seq: int) -> str:
+        """The hash of a verified event; the origin's before the first, nothing outside the chain."""
+        return self._hashes[DIGEST * (seq - 1) : DIGEST * seq].hex() if seq > 0 else ORIGIN
+
+    def contains(self, seq: int, hash: str) -> bool:  # noqa: A002
+        """Whether this is a verified event."""
+        return 1 <= seq <= self.seq and self.hash(seq) == hash
+
+    def extend(self, rows_after: Callable[[int], Iterable[Row]]) -> None:
+        """Verify the events that follow the last verified one."""
+        with self._lock:
+            seq, last = self.seq, self.hash(self.seq)
+            for row in rows_after(seq):
+                seq += 1
+                last = self._add(seq, last, row)
+            if seq == 0:
+                raise LedgerError("Ledger event 1 must exist: the ledger is empty")
+
+    def _add(self, seq: int, last: str, row: Row) -> str:
+        """Verify one event; its hash comes last, so that one which an interrupt left half noted is noted again."""
+        found, kind, entry, request, body, previous, stored = row
+        if found != seq or previous != last:
+            raise LedgerError(f"Ledger event {seq} must follow the event before it: the ledger was altered")
+        made = sha256(f"{previous}\n{seq}\n{kind}\n{entry}\n{body}".encode())
+        if made.hexdigest() != stored:
+            raise LedgerError(f"Ledger event {seq} must have the hash of its content: the ledger was altered")
+        if kind == "settle":
+            if entry not in self.reserves or self.settles.get(entry, seq) != seq:
+                raise LedgerError(f"Ledger event {seq} must settle a reserved entry, once: the ledger was altered")
+            self.settles[entry] = seq
+        elif kind == "reserve":
+            named = self._paid(seq, body)
+            if named != request or {self.requests.get(named, seq), self.reserves.get(entry, seq)} != {seq}:
+                raise LedgerError(f"Ledger event {seq} must reserve its own request, once: the ledger was altered")
+            self.requests[named] = self.reserves[entry] = self.last_reserve = seq
+        if (kind == "create") != (seq == 1) or (request is None) != (kind != "reserve"):
+            raise LedgerError(f"Ledger event {seq} must be create at the start only: the ledger was altered")
+        if kind != "settle":
+            self._priced(seq, body)
+        self._hashes += made.digest()
+        return stored
+
+    def _paid(self, seq: int, body: str) -> str:
+        """The request that a reservation names, once what it spent is in the running total."""
+        found = PAID.search(body[-LONGEST_PAID:])
+        last, before, spent = self._total
+        before = before if last == seq else spent
+        if found is None or EXACT.add(before, Decimal(found[2])) != Decimal(found[3]):
+            duty = "have the sum of all spends as its running total"
+            raise LedgerError(f"Ledger event {seq} must {duty}: the ledger was altered")
+        self._total = (seq, before, Decimal(found[3]))
+        return found[1]
+
+    def _priced(self, seq: int, body: str) -> None:
+        """Note the accounting of an event; what names none is older than versions."""
+        found = VERSIONED.match(body)
+        named = int(found[1]) if found else 0
+        if named < self.accounting:
+            raise LedgerError(f"Ledger event {seq} must have no older accounting than before: the ledger was altered")
+        self.accounting, self.keeps_heads = named, self.keeps_heads or found is not None
+
+    def check(self, seq: int, event: Event | None) -> Event:
+        """The event read as number `seq`, if it is the one that was verified."""
+        if event is None:
+            raise LedgerError(f"Ledger event {seq} must exist: the ledger was altered")
+        event.check()
+        if event.seq != seq or not self.contains(seq, event.hash):
+            raise LedgerError(f"Ledger event {seq} must be the one verified before: the ledger was altered")
+        return event
 
 
 class VerifiedEvents:

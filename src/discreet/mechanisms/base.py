@@ -15,6 +15,7 @@ from discreet.mechanisms.calibration import Calibration
 from discreet.mechanisms.draws.public_grid import FINEST, NORMAL_ERROR, RATIO_ERROR, finest_grid
 from discreet.noise import NoiseLaw
 from discreet.noise.sources import NoiseSource
+from discreet.schema import Record
 from discreet.sources import Dataset
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "check_draws",
     "check_grid",
     "check_label",
+    "check_records",
     "checked_interval",
     "public_grid",
     "rounding_words",
@@ -187,6 +189,16 @@ def rounding_words(grid: float, error: float) -> str:
         f"rounded to multiples of {grid:g} and to 32 bits; but for tails of mass 1e-5, what doubles still show changes "
         f"the probability of a released number by a factor within 1 ± {error:.2g}, which is not charged"
     )
+
+
+def check_records(kind: str, query: Any) -> None:
+    """Refuse what proofs about replaced records do not cover: other relations, persons, groups."""
+    schema = query.schema
+    if schema.relation != "replace-one" or not isinstance(schema.unit, Record):
+        got = f"{schema.relation} of a {schema.unit}"
+        raise QueryError(f"{kind} must have records that are replaced (replace-one), got {got}")
+    if query.by is not None:
+        raise QueryError(f"{kind} must have a model without groups, got by={query.by!r}")
 
 
 def check_draws(kind: str, draws: object) -> None:

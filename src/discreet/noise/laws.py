@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import GuaranteeError
 from discreet.numerics.arrays import Array
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "DiscreteNoise", "Laplace", "NoiseLaw", "law_from_json"]
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "DiscreteNoise", "Laplace", "NoiseLaw", "plausible"]
 
 ComplexArray = NDArray[np.complex128]
 
@@ -198,15 +198,6 @@ NoiseLaw = DiscreteNoise | Laplace
 LARGEST_SCALE = 2.0**50
 
 
-def law_from_json(body: Any) -> NoiseLaw:
-    """The law that `to_json` wrote; anything else is refused."""
-    for kind in (DiscreteGaussian, DiscreteLaplace, Laplace):
-        value = body.get("sigma" if kind.gaussian else "scale") if isinstance(body, dict) else None
-        if isinstance(value, int | float) and not isinstance(value, bool) and kind(value).to_json() == body:
-            return kind(float(value))
-    raise GuaranteeError(f"NoiseLaw must be a discrete-gaussian, discrete-laplace or laplace law, got {body!r}")
-
-
 def _log_sinh(x: Array) -> Array:
     return np.asarray(x + np.log(-np.expm1(-2.0 * x)) - np.log(2.0))
 
@@ -218,3 +209,9 @@ def _squared_csch(x: Array) -> Array:
 def _check_scale(field: str, value: float) -> None:
     if not 0.0 < value <= LARGEST_SCALE:
         raise GuaranteeError(f"{field} must be above 0 and at most 2^50, got {value!r}")
+
+
+def plausible(released: ArrayLike, law: NoiseLaw, highest: int) -> Array:
+    """Released counts moved to where the noise has probability e^-1e9: beyond, log-densities lose all their digits."""
+    reach = law.reach(1e9)
+    return np.asarray(np.clip(np.asarray(released, dtype=float), -reach, highest + reach))

@@ -20,16 +20,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import check_released
 from discreet.errors import QueryError
-from discreet.inference.counts.compositions import Compositions, Total, log_arrangements
+from discreet.inference.counts.compositions import Compositions, Total
 from discreet.inference.counts.mixture_curve import MixtureCurve
-from discreet.inference.counts.noisy_counts import NEGLIGIBLE, NoisyCells, Polya, plausible
+from discreet.inference.counts.noisy_counts import NEGLIGIBLE, NoisyCells, Polya
 from discreet.noise import NoiseLaw
+from discreet.noise.laws import plausible
 from discreet.numerics.arrays import Array
-from discreet.numerics.gamma_functions import log_polya
+from discreet.numerics.gamma_functions import log_arrangements, log_polya
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import Axes
-from discreet.posterior.summary import check_released
 from discreet.schema.row_counts import Sizes
 
 __all__ = ["BetaMixture", "beta_from_count", "beta_from_two_counts", "two_count_likelihood"]

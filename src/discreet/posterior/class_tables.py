@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import check_released
 from discreet.errors import QueryError
 from discreet.inference.counts.compositions import Total
 from discreet.inference.counts.noisy_counts import Multinomial, NoisyCells, Polya
@@ -23,7 +24,6 @@ from discreet.inference.counts.simplex import concentrations, dirichlet_draws, l
 from discreet.noise import NoiseLaw
 from discreet.posterior.class_answers import Array, Arrays, NaiveBayesAnswers
 from discreet.posterior.new_rows import new_codes
-from discreet.posterior.summary import check_released
 from discreet.schema.columns import Binary, Categorical
 from discreet.schema.row_counts import Sizes
 

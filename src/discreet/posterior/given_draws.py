@@ -15,11 +15,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.inference.counts.compositions import log_arrangements
 from discreet.inference.one_sum.clamped_records import ClampedRecord
 from discreet.inference.one_sum.weighted_sum import WeightedSum
 from discreet.numerics.arrays import Array
-from discreet.numerics.gamma_functions import log_polya
+from discreet.numerics.gamma_functions import log_arrangements, log_polya
 from discreet.numerics.link import Link
 from discreet.posterior.beta import BetaMixture
 from discreet.posterior.curve import Curve, CurvePosterior, curve_posterior

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.checks import check_released
 from discreet.errors import QueryError
 from discreet.inference.counts.compositions import Compositions, Total
 from discreet.inference.counts.noisy_counts import Multinomial, NoisyCells, Polya
@@ -27,7 +28,6 @@ from discreet.numerics.arrays import Array, Integers
 from discreet.posterior.base import Posterior
 from discreet.posterior.beta import BetaMixture
 from discreet.posterior.export import Axes
-from discreet.posterior.summary import check_released
 from discreet.schema.row_counts import Sizes
 
 __all__ = ["DirichletLattice", "DirichletPosterior", "dirichlet_from_counts"]

@@ -7,17 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 
-__all__ = ["SUMMARY_LEVEL", "Summary", "as_text", "check_order", "check_released", "describe", "labels", "tails"]
+__all__ = ["SUMMARY_LEVEL", "Summary", "as_text", "check_order", "describe", "labels", "tails"]
 
 Summary = dict[str, dict[str, float]]
 
 SUMMARY_LEVEL = 0.9
-
-
-def check_released(field: str, values: ArrayLike) -> None:
-    """Released numbers are finite."""
-    if not np.all(np.isfinite(np.asarray(values, dtype=float))):
-        raise QueryError(f"{field} must be finite, got {values!r}")
 
 
 def check_order(q: float) -> None:

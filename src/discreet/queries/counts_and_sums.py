@@ -2,18 +2,44 @@
 
 A table is one-hot: a row is in one cell. A sum is of one centred column, or of the product of two, so that in its own
 unit a row adds a number in [-1, 1]; this is where the sensitivity of a clamped sum is decided.
+
+How far one row moves statistics, in L1 and in squared L2: replaced by another row, or there and not.
 """
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import prod
 from typing import Any
 
 from discreet.errors import QueryError
 from discreet.queries.centred_columns import Axis
-from discreet.queries.row_move import RowMove, row_move
 from discreet.schema import Binary, Categorical, Schema
 
-__all__ = ["Counts", "Statistic", "Sum", "levels_of"]
+__all__ = ["Counts", "RowMove", "Statistic", "Sum", "levels_of", "row_move"]
+
+
+@dataclass(frozen=True)
+class RowMove:
+    """How far one row moves statistics: replaced by another row, or toggled (there or not)."""
+
+    replace_l1: Fraction
+    toggle_l1: Fraction
+    replace_squared: Fraction
+    toggle_squared: Fraction
+
+    def __add__(self, other: "RowMove") -> "RowMove":
+        """Statistics released together: both distances add."""
+        return RowMove(
+            self.replace_l1 + other.replace_l1,
+            self.toggle_l1 + other.toggle_l1,
+            self.replace_squared + other.replace_squared,
+            self.toggle_squared + other.toggle_squared,
+        )
+
+
+def row_move(replace_l1: int, toggle_l1: int, replace_squared: int, toggle_squared: int) -> RowMove:
+    """A move of whole numbers."""
+    return RowMove(Fraction(replace_l1), Fraction(toggle_l1), Fraction(replace_squared), Fraction(toggle_squared))
 
 
 @dataclass(frozen=True)

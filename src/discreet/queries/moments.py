@@ -20,8 +20,7 @@ from fractions import Fraction
 from itertools import combinations, combinations_with_replacement
 
 from discreet.queries.centred_columns import PRODUCT_BITS, Axis
-from discreet.queries.counts_and_sums import Counts, Statistic, Sum
-from discreet.queries.row_move import RowMove
+from discreet.queries.counts_and_sums import Counts, RowMove, Statistic, Sum
 from discreet.queries.statistics import Statistics, used_rows
 from discreet.schema import Schema
 

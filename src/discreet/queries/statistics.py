@@ -20,9 +20,8 @@ from math import prod
 from typing import ClassVar
 
 from discreet.errors import QueryError
-from discreet.queries.counts_and_sums import Counts, Statistic, levels_of
+from discreet.queries.counts_and_sums import Counts, RowMove, Statistic, levels_of, row_move
 from discreet.queries.families.base import Family
-from discreet.queries.row_move import RowMove, row_move
 from discreet.schema import LabelOnly, Person, Schema
 from discreet.schema.row_counts import KnownSize, NormalSizes, ShareSizes, Sizes, UniformSizes
 

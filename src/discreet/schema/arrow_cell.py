@@ -1,32 +1,44 @@
 """Columns of an Arrow table: the accepted types, texts that are certainly UTF-8, and what their cells mean.
 
 Functions here take a column of cells, an array or a chunked array, and know nothing of whose cells they are.
+
+Which columns a source must hold, and how long their texts may be; refusals name columns and types, never content.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.schema.cell import LONGEST_IDENTIFIER, Codes, Storage
+from discreet.errors import SchemaError
+from discreet.schema.cell import LONGEST_IDENTIFIER, LONGEST_TEXT, Codes, Storage, longest_text
 from discreet.schema.coded_cell import coded_objects, steps_or_default
 from discreet.schema.columns import Column
-from discreet.schema.held_columns import wrong_type
 from discreet.schema.object_cell import exact_digits
+from discreet.schema.schema import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
     "MOST_DIGITS",
+    "UNREADABLE",
     "arrow_coded",
+    "columns_read",
     "is_bytes",
+    "longest_texts",
+    "require_columns",
     "scannable",
     "scannable_type",
     "scanned_type",
     "storage_of",
+    "wrong_type",
 ]
 
 MOST_DIGITS = 38  # of DuckDB's decimals
+
+# The messages of libraries quote cells: whatever they refuse is refused with this.
+UNREADABLE = "open.source must be a readable CSV or Parquet file or frame; this one could not be read"
 
 
 def scannable_type(name: str, kind: "pa.DataType") -> "pa.DataType":
@@ -114,6 +126,8 @@ def arrow_coded(column: Column, cells: Any) -> Codes:
     if column.holds == "numbers" and storage_of(held.type) not in ("decimal", "text"):
         floats = held.cast(pa.float64(), safe=False).fill_null(np.nan)
         return steps_or_default(column, floats.to_numpy(zero_copy_only=False))
+    if pa.types.is_dictionary(held.type) and len(held.dictionary) > len(held):
+        held = held.dictionary_decode()  # of a whole file, of which this is a part
     once = held if pa.types.is_dictionary(held.type) else held.dictionary_encode()
     different = coded_objects(column, [*once.dictionary.to_pylist(), None])
     return np.asarray(different[once.indices.cast(pa.int64()).fill_null(different.size - 1).to_numpy()])
@@ -147,3 +161,36 @@ def _short(cells: Any, longest: int) -> Any:
     if (pc.max(length).as_py() or 0) <= longest:
         return cells
     return pc.if_else(pc.greater(length, longest), pa.scalar(None, cells.type), cells)
+
+
+def columns_read(schema: Schema) -> tuple[str, ...]:
+    """The columns a source must hold: the declared ones, and the identifiers of persons where they are the unit."""
+    identifier = schema.unit.identifier
+    return tuple(dict.fromkeys((*schema.columns, *(() if identifier is None else (identifier,)))))
+
+
+def longest_texts(schema: Schema) -> dict[str, int]:
+    """How many bytes a text of each column that is read may have; a longer one means what a missing cell does.
+
+    Readers that copy texts ask this first: one text that many rows share would be as many long ones.
+    """
+    longest = {name: longest_text(column.levels) for name, column in schema.columns.items()}
+    identifier = schema.unit.identifier
+    if identifier is not None:
+        longest[identifier] = max(longest.get(identifier, 0), LONGEST_IDENTIFIER)
+    return {name: min(length, LONGEST_TEXT) for name, length in longest.items()}
+
+
+def require_columns(declared: Iterable[str], held: Sequence[object]) -> None:
+    """Refuse a source in which a declared column is missing or there twice; the source's other names stay unsaid."""
+    for name in declared:
+        times = held.count(name)
+        if times != 1:
+            how = f"which it has {times} times" if times else "which it does not have"
+            raise SchemaError(f"Schema.columns must be columns of the source, got {name!r}, {how}")
+
+
+def wrong_type(name: str, kind: str) -> SchemaError:
+    """The error for a column whose cells cannot be levels or numbers; nested types are not spelled out."""
+    head = kind.partition("<")[0].partition("(")[0].partition("[")[0]
+    return SchemaError(f"Schema.columns[{name!r}] must be texts, numbers or booleans in the source, got type {head}")

@@ -31,9 +31,10 @@ def level_texts(column: Binary | Categorical) -> dict[str, int]:
 
 def level_numbers(column: Binary | Categorical) -> dict[float, int]:
     """The code of each finite number that is a level, except those that are the same number as another level."""
-    numbers = _numbers_of(column.levels)
-    times = Counter(numbers)
-    return {value: code for code, value in enumerate(numbers) if value is not None and times[value] == 1}
+    numbers = [(number_of(level), code) for code, level in enumerate(column.levels)]
+    finite = [(value + 0.0, code) for value, code in numbers if value is not None and isfinite(value)]  # one zero
+    times = Counter(value for value, _ in finite)
+    return {value: code for value, code in finite if times[value] == 1}
 
 
 def steps_or_default(column: Bounded | Count, values: NDArray[np.float64]) -> Codes:
@@ -53,12 +54,8 @@ def _level_codes(column: Binary | Categorical, texts: Iterable[str | None]) -> C
         if text is None:
             return default
         found = by_text.get(text.lower() if column.any_case else text)
-        return by_number.get(number_of(text), default) if found is None else found  # type: ignore[arg-type]
+        if found is None and by_number:
+            found = by_number.get(number_of(text))  # type: ignore[arg-type]
+        return default if found is None else found
 
     return np.array([code(text) for text in texts], dtype=np.int64)
-
-
-def _numbers_of(levels: Iterable[str]) -> list[float | None]:
-    """The finite number that each level is, or None; there is one zero."""
-    numbers = [number_of(level) for level in levels]
-    return [value + 0.0 if value is not None and isfinite(value) else None for value in numbers]

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.schema.arrow_cell import scannable
+from discreet.schema.arrow_cell import columns_read, longest_texts, require_columns, scannable, wrong_type
 from discreet.schema.cell import Truths
-from discreet.schema.held_columns import columns_read, longest_texts, require_columns, wrong_type
 from discreet.schema.object_cell import object_texts
 from discreet.schema.schema import Schema
 

@@ -18,8 +18,8 @@ from discreet.schema.cell import NO_NUMBER, Codes
 from discreet.sources.dataset import IntegerArray
 from discreet.sources.design import Design, collected
 from discreet.sources.readers.identifiers import known, text_of_identifier
-from discreet.sources.sql.exact_sums import LARGEST_EXACT_DOUBLE
 from discreet.sources.sql.kept_rows import BAD_CELL, SEPARATOR, digest_head
+from discreet.sources.sql.relation import LARGEST_EXACT_DOUBLE
 
 __all__ = ["NO_NUMBER", "CodedRows"]
 

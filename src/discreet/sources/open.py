@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from discreet.errors import SchemaError
 from discreet.schema import Schema
+from discreet.schema.arrow_cell import UNREADABLE
 from discreet.schema.frame_columns import package_of
-from discreet.schema.held_columns import UNREADABLE
 from discreet.sources.dataset import Dataset, Source
 from discreet.sources.engines.duckdb import DuckDB, Origin
 from discreet.sources.readers.csv import csv_files

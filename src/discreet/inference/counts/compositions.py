@@ -12,29 +12,19 @@ which is the evidence, and exact independent draws come from `convolution`.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from discreet.errors import QueryError
 from discreet.inference.counts.convolution import Law
 from discreet.inference.counts.noisy_counts import Cells, CountWindow
 from discreet.inference.counts.tilted_ranges import TiltedRanges
 from discreet.numerics.arrays import Array, Integers
-from discreet.numerics.gamma_functions import log_gamma_ratio
+from discreet.numerics.gamma_functions import log_arrangements
 from discreet.schema.row_counts import Sizes
 
-__all__ = ["Compositions", "Total", "log_arrangements"]
+__all__ = ["Compositions", "Total"]
 
 
 OMITTED = 28.0  # nats below the most probable total: the range is widened until its ends are less likely than this
-
-
-def log_arrangements(totals: ArrayLike, concentration: float | None) -> Array:
-    """Log of N! Γ(A) / Γ(N + A), or log N! where the cell probabilities are given and there is no A."""
-    from scipy.special import gammaln
-
-    if concentration is None:
-        return np.asarray(gammaln(np.asarray(totals, dtype=float) + 1.0))
-    return np.asarray(log_gamma_ratio(totals, 1.0, concentration) + gammaln(concentration))
 
 
 @dataclass(frozen=True)

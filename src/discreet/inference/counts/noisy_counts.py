@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from discreet.noise import NoiseLaw
+from discreet.noise.laws import plausible
 from discreet.numerics.arrays import Array, Integers
 from discreet.numerics.gamma_functions import log_polya
 
-__all__ = ["Cells", "CountWindow", "KnownCells", "Multinomial", "NoisyCells", "Polya", "plausible", "tilt_to"]
+__all__ = ["Cells", "CountWindow", "KnownCells", "Multinomial", "NoisyCells", "Polya", "tilt_to"]
 
 
 NEGLIGIBLE = 45.0  # nats: e^-45 is far below the rounding error of a sum that starts at 1
@@ -101,12 +101,6 @@ class Multinomial:
 
 
 CountPrior = Multinomial | Polya
-
-
-def plausible(released: ArrayLike, law: NoiseLaw, highest: int) -> Array:
-    """Released counts moved to where the noise has probability e^-1e9: beyond, log-densities lose all their digits."""
-    reach = law.reach(1e9)
-    return np.asarray(np.clip(np.asarray(released, dtype=float), -reach, highest + reach))
 
 
 @dataclass(frozen=True)

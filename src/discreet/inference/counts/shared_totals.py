@@ -17,11 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.inference.counts.compositions import OMITTED, Compositions, Total, log_arrangements
+from discreet.inference.counts.compositions import OMITTED, Compositions, Total
 from discreet.inference.counts.convolution import Law
 from discreet.inference.counts.noisy_counts import CountPrior, CountWindow, KnownCells, NoisyCells
 from discreet.inference.counts.tilted_ranges import TiltedRanges
 from discreet.numerics.arrays import Array, Integers
+from discreet.numerics.gamma_functions import log_arrangements
 
 __all__ = ["SharedTotals"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
-from discreet.inference.counts.noisy_counts import plausible
 from discreet.noise import NoiseLaw
+from discreet.noise.laws import plausible
 from discreet.numerics.arrays import Array
 from discreet.schema.row_counts import Sizes
 

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import QueryError
 from discreet.mechanisms.draws.public_grid import cell_ends
 from discreet.numerics.arrays import Array
-from discreet.numerics.gamma_functions import log_beta_kernel
-from discreet.numerics.stirling import entropy_excess, stirling_error
+from discreet.numerics.gamma_functions import entropy_excess, log_beta_kernel, stirling_error
 
 __all__ = ["HALF_LINE", "LINE", "UNIT", "log_beta_draws", "log_gamma_draws", "log_normal_draws"]
 

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from discreet.mechanisms.draws.truncated_halves import GammaHalf, exp_excess, fall_mass, gamma_half
 from discreet.mechanisms.draws.two_tangents import FallingLaw, falling_steps
 from discreet.numerics.arrays import Array, Mask
-from discreet.numerics.stirling import entropy_excess, stirling_error
+from discreet.numerics.gamma_functions import entropy_excess, stirling_error
 
 __all__ = ["log_gamma_mass", "log_normal_mass", "truncated_gamma_draws", "truncated_normal_draws"]
 

@@ -24,7 +24,7 @@ from discreet.mechanisms.base import Mechanism, Progress, Reading, Released, Sco
 from discreet.mechanisms.noisy_statistics.noise_scale import noise_scale
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.sources import NoiseSource
-from discreet.queries.row_move import RowMove
+from discreet.queries.counts_and_sums import RowMove
 from discreet.queries.statistics import Statistics
 from discreet.sources import Dataset
 

@@ -27,6 +27,7 @@ from discreet.mechanisms.base import (
     check_draws,
     check_grid,
     check_label,
+    check_records,
     checked_interval,
     public_grid,
     rounding_words,
@@ -41,7 +42,6 @@ from discreet.noise.sources import NoiseSource
 from discreet.numerics.arrays import Array
 from discreet.queries.families import ConditionalTable, Family, OneConjugate, Tempering
 from discreet.queries.statistics import Statistics
-from discreet.schema import Record
 from discreet.sources import Dataset
 
 __all__ = ["PosteriorSample"]
@@ -256,12 +256,8 @@ class PosteriorSample(Drawing):
 
     def _family(self, query: Statistics) -> Family:
         """The family of the query, if its posterior has a bounded version for this relation and arithmetic."""
-        schema, family = query.schema, query.family
-        if schema.relation != "replace-one" or not isinstance(schema.unit, Record):
-            got = f"{schema.relation} of a {schema.unit}"
-            raise QueryError(f"PosteriorSample must have records that are replaced (replace-one), got {got}")
-        if query.by is not None:
-            raise QueryError(f"PosteriorSample must have a model without groups, got by={query.by!r}")
+        family = query.family
+        check_records("PosteriorSample", query)
         if family is None or not family.has_space:
             kinds = "probabilities, or a mean or rate of a public number of rows"
             raise QueryError(f"PosteriorSample must have a model of {kinds}, got another query")

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from discreet.accounting.chain_costs import LARGEST_TRUNCATION, ROUND_UP, weight_sensitivity
+from discreet.accounting.bounded_losses import LARGEST_TRUNCATION, ROUND_UP, weight_sensitivity
 from discreet.accounting.rounding import rational, round_up
 from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError

@@ -3,8 +3,7 @@
 import math
 from typing import Annotated
 
-from discreet.accounting.bounded_losses import log_ratio
-from discreet.accounting.chain_costs import LARGEST_TRUNCATION, ROUND_UP
+from discreet.accounting.bounded_losses import LARGEST_TRUNCATION, ROUND_UP, log_ratio
 from discreet.checks import positive
 from discreet.errors import GuaranteeError
 from discreet.guarantee import BoundedRange, Repeated

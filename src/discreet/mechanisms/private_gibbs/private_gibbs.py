@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from discreet.accounting.chain_costs import LARGEST_TRUNCATION, ROUND_UP
+from discreet.accounting.bounded_losses import LARGEST_TRUNCATION, ROUND_UP
 from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
@@ -22,6 +22,7 @@ from discreet.mechanisms.base import (
     Released,
     check_grid,
     check_label,
+    check_records,
     public_grid,
     rounding_words,
 )
@@ -30,7 +31,6 @@ from discreet.mechanisms.private_gibbs.paid_sweeps import ProfileSpace, public_s
 from discreet.noise.sources import NoiseSource
 from discreet.queries.families import HiddenMarkov
 from discreet.queries.statistics import Statistics
-from discreet.schema import Record
 from discreet.sources import Dataset
 
 __all__ = ["HIDDEN", "SAMPLER", "PrivateGibbs", "profile_space"]
@@ -138,15 +138,11 @@ class PrivateGibbs(Drawing):
 
 def profile_space(owner: str, query: Statistics, truncation: float, grid: float | None, kept: int) -> ProfileSpace:
     """The declared profiles of a query that chains of hidden states can answer, `kept` states in one release."""
-    schema, family = query.schema, query.family
+    family = query.family
     if family is None or not family.is_hidden:
         raise QueryError(f"{owner} must have a model of events with hidden states (EventLogHMM), got another query")
     family = cast(HiddenMarkov, family)
-    if schema.relation != "replace-one" or not isinstance(schema.unit, Record):
-        got = f"{schema.relation} of a {schema.unit}"
-        raise QueryError(f"{owner} must have records that are replaced (replace-one), got {got}")
-    if query.by is not None:
-        raise QueryError(f"{owner} must have a model without groups, got by={query.by!r}")
+    check_records(owner, query)
     if query.excludes:
         raise QueryError(f'{owner} must have columns that exclude no row, got one with missing="exclude"')
     if HIDDEN in (field for field, _ in family.fields):

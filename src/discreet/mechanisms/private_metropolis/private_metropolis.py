@@ -11,18 +11,26 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from discreet.accounting.chain_costs import ROUND_UP
+from discreet.accounting.bounded_losses import ROUND_UP
 from discreet.checks import positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
-from discreet.mechanisms.base import Drawing, Progress, Released, check_grid, check_label, checked_interval, public_grid
+from discreet.mechanisms.base import (
+    Drawing,
+    Progress,
+    Released,
+    check_grid,
+    check_label,
+    check_records,
+    checked_interval,
+    public_grid,
+)
 from discreet.mechanisms.draws.declared_space import DeclaredSpace
 from discreet.mechanisms.draws.exact_grid import grid_ends
 from discreet.mechanisms.private_metropolis.barker_walk import barker_walk
 from discreet.noise.sources import NoiseSource
 from discreet.queries.families import OneConjugate
 from discreet.queries.statistics import Statistics
-from discreet.schema import Record
 from discreet.sources import Dataset
 
 __all__ = ["PrivateMetropolis"]
@@ -137,12 +145,8 @@ class PrivateMetropolis(Drawing):
 
     def _family(self, query: Statistics) -> OneConjugate:
         """The family of the query, if it has one real parameter and this relation."""
-        schema, family = query.schema, query.family
-        if schema.relation != "replace-one" or not isinstance(schema.unit, Record):
-            got = f"{schema.relation} of a {schema.unit}"
-            raise QueryError(f"PrivateMetropolis must have records that are replaced (replace-one), got {got}")
-        if query.by is not None:
-            raise QueryError(f"PrivateMetropolis must have a model without groups, got by={query.by!r}")
+        family = query.family
+        check_records("PrivateMetropolis", query)
         if family is None or not family.is_conjugate:
             kinds = "one probability, or a mean or rate of a public number of rows"
             raise QueryError(f"PrivateMetropolis must have a model of {kinds}, got another query")

@@ -20,9 +20,8 @@ from discreet.sources.dataset import IntegerArray
 from discreet.sources.design import Design, collected
 from discreet.sources.engines.spill import engine_folder
 from discreet.sources.engines.without_engine import coded_batch, is_plain
-from discreet.sources.sql.exact_sums import most_rows
 from discreet.sources.sql.kept_rows import number_of_persons
-from discreet.sources.sql.relation import Held
+from discreet.sources.sql.relation import Held, most_rows
 from discreet.sources.sql.statements import Grouping, coded, groupings, marginal, rows_in_order
 
 __all__ = ["DuckDB", "Origin", "connect"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.errors import SchemaError
 from discreet.schema import Schema
-from discreet.schema.held_columns import columns_read, require_columns
+from discreet.schema.arrow_cell import columns_read, require_columns
 from discreet.sources.readers.identifiers import Owner
 from discreet.sources.sql.relation import RAW, Held, handed_over
 

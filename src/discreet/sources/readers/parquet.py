@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import SchemaError
 from discreet.schema import Schema
-from discreet.schema.arrow_cell import scannable, scannable_type, storage_of
-from discreet.schema.held_columns import columns_read, longest_texts, require_columns
+from discreet.schema.arrow_cell import (
+    columns_read,
+    longest_texts,
+    require_columns,
+    scannable,
+    scannable_type,
+    storage_of,
+)
 from discreet.sources.engines.duckdb import Origin
 from discreet.sources.readers.identifiers import Owner
 from discreet.sources.readers.owners import is_typed

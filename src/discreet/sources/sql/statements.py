@@ -23,9 +23,8 @@ from discreet.queries.counts_and_sums import Statistic
 from discreet.queries.losses.base import Loss, Query
 from discreet.queries.statistics import Statistics
 from discreet.sources.sql.cell_sql import clipped, level_code, number, number_levels, parsed, steps, text
-from discreet.sources.sql.exact_sums import halved, total
 from discreet.sources.sql.kept_rows import coded_cells, kept
-from discreet.sources.sql.relation import Held
+from discreet.sources.sql.relation import Held, halved, total
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -1,4 +1,6 @@
-"""Is a guarantee that was stored the one that is computed today? Never by equality: accounting improves.
+"""Guarantees that were written: how they are read, and whether they are what is computed today.
+
+Never by equality: accounting improves.
 
 Two guarantees are the **same** if they have the same kinds, parts, relation and unit, and every number agrees to 1e-9
 of itself; theorems and samplers are words. Today's is **above** a stored one if, at some point of a public grid, it has
@@ -21,21 +23,64 @@ answer it paid for.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from discreet.guarantee.basis import Guarantee
-from discreet.guarantee.certificates import AllOf
+from discreet.errors import GuaranteeError
+from discreet.guarantee.basis import Basis, Guarantee
+from discreet.guarantee.certificates import AllOf, Within
+from discreet.guarantee.conjugate import ConjugateProfile, RenyiDP
+from discreet.guarantee.leaves import ZCDP, ApproxDP, BoundedRange, GaussianDP, PureDP
+from discreet.guarantee.nodes import Composed, Repeated
 
-__all__ = ["TOLERANCE", "Restated", "above", "read_today", "same"]
+__all__ = ["GUARANTEES", "TOLERANCE", "Restated", "above", "from_json", "read_today", "same"]
 
 TOLERANCE = 1e-9
 DELTAS = (0.0, 1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
 ORDERS = (1.5, 2.0, 4.0, 16.0, 64.0)
+
+
+GUARANTEES: dict[str, type[Guarantee]] = {
+    cls.kind: cls
+    for cls in (
+        AllOf,
+        ApproxDP,
+        BoundedRange,
+        Composed,
+        ConjugateProfile,
+        GaussianDP,
+        PureDP,
+        RenyiDP,
+        Repeated,
+        Within,
+        ZCDP,
+    )
+}
+
+
+def from_json(body: Mapping[str, Any], words: Basis | None = None) -> Guarantee:
+    """Read any guarantee written by `to_json`; with `words`, theorem and sampler are told as in this basis."""
+    fields = dict(body) if isinstance(body, Mapping) else {}
+    kind, version = fields.pop("kind", None), fields.pop("version", None)
+    if kind not in GUARANTEES or version != GUARANTEES[kind].version:
+        raise GuaranteeError(
+            f"Guarantee.kind must be one of {sorted(GUARANTEES)} in a known version, got {kind!r} {version!r}"
+        )
+    try:
+        if "parts" in fields:
+            fields["parts"] = tuple(from_json(part, words) for part in fields["parts"])
+        if "part" in fields:
+            fields["part"] = from_json(fields["part"], words)
+        if "basis" in fields:
+            basis = Basis(**fields["basis"])
+            fields["basis"] = basis if words is None else replace(basis, theorem=words.theorem, sampler=words.sampler)
+        return GUARANTEES[kind](**fields)
+    except (TypeError, KeyError, AttributeError):
+        raise GuaranteeError(f"Guarantee.{kind} must have exactly its own fields, got {sorted(body)}") from None
 
 
 @dataclass(frozen=True)

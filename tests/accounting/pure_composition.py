@@ -11,7 +11,7 @@ from discreet.accounting.conversions import solve_decreasing
 from discreet.accounting.rounding import ULPS, outward_delta
 from discreet.errors import GuaranteeError
 from discreet.numerics.arrays import Array
-from discreet.numerics.stirling import entropy_excess, stirling_error
+from discreet.numerics.gamma_functions import entropy_excess, stirling_error
 
 __all__ = ["composed_pure_delta", "composed_pure_epsilon"]
 
