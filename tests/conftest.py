@@ -17,6 +17,13 @@ from numba.core.dispatcher import Dispatcher
 ROOT = Path(__file__).parents[1]
 LOCKS = Path(tempfile.gettempdir(), f"discreet-kernels-{os.getuid()}-{hashlib.sha256(bytes(ROOT)).hexdigest()[:16]}")
 
+SLOW_KERNELS = (
+    "LinearRegression by NoisyStatistics",
+    "EventLogHMM by NoisyStatistics",
+    "LogisticRegression by GibbsPosterior",
+    "BayesianNetwork by NoisyStatistics",
+)
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Workers of one run share the kernels they compile: who needs one that is being compiled waits and reads it from disk."""
@@ -30,6 +37,22 @@ def pytest_configure(config: pytest.Config) -> None:
             return compile_once(self, sig)  # looks at the cache on disk first
 
     Dispatcher.compile = compile_alone
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Workers divide the kernels that take longest among them, so that no test waits for a compiler."""
+    found = getattr(session.config, "workerinput", None)
+    if found is None:
+        return
+    import discreet as dc
+    from copies import seeded
+    from pairs import one_per_pair
+
+    own = SLOW_KERNELS[int(found["workerid"].removeprefix("gw")) :: found["workercount"]]
+    with pytest.MonkeyPatch.context() as patched:
+        seeded(patched)
+        for pair in (pair for pair in one_per_pair() if pair.name in own):
+            dc.simulate(pair.model, pair.dataset(), pair.mechanism, runs=1, seed=1)[0].posterior()
 
 
 HELD: set[str] = set()

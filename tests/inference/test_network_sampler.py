@@ -171,16 +171,21 @@ def short_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("way", "law", "sizes"),
     [
-        ("counts", DiscreteGaussian(10.0), KnownSize(100)),
+        pytest.param("counts", DiscreteGaussian(10.0), KnownSize(100), marks=pytest.mark.audit),
         ("counts", DiscreteLaplace(8.0), NormalSizes(100.0, 15.0, 200)),
-        ("records", DiscreteLaplace(8.0), KnownSize(100)),
+        pytest.param("records", DiscreteLaplace(8.0), KnownSize(100), marks=pytest.mark.audit),
         ("records", DiscreteGaussian(10.0), NormalSizes(100.0, 15.0, 200)),
     ],
     ids=["counts-gaussian-public", "counts-laplace-private", "records-laplace-public", "records-gaussian-private"],
     indirect=["way"],
 )
 def test_ranks_of_the_truth_are_uniform(way: str, law: NoiseLaw, sizes: Sizes) -> None:
-    """Two tests of each of 3 or 4 parameters in four settings, each pair at 1e-4: false alarm 1.4e-3 in total."""
+    """Two tests of each of 3 or 4 parameters in four settings, each pair at 1e-4: false alarm 1.4e-3 in total.
+
+    `make test` has those with a private size, whose moves are those of the others and more: false alarm 8e-4. Power of
+    300 ranks, of one parameter: too narrow by 25% is seen with probability 0.998, too wide by 30% with 0.97, shifted by
+    0.4 of its deviation with 0.95.
+    """
     ranks = calibrate(law, sizes, seed=11)
     checked = ["a", "b", "c"] + ["n"] * (sizes.lowest < sizes.highest)
     for name in checked:

@@ -265,7 +265,11 @@ def planted(runs: int, name: str = "poisson", **changed: object) -> Ranks:
 
 @pytest.mark.parametrize("name", list(FAMILIES))
 def test_clamped_families_are_calibrated(name: str) -> None:
-    """100 runs, half of them with a private size, and half of each with the other noise law: false alarm 1e-4."""
+    """100 runs, half of them with a private size, and half of each with the other noise law: false alarm 1e-4.
+
+    Power, of normal posteriors: too narrow by 35% is seen with probability 0.99, by 25% with 0.64; too wide by half with
+    0.91; shifted by 0.65 of its deviation with 0.93.
+    """
     found = planted(100, name, private=True)
     assert found.uniform(), str(found)
 
@@ -280,14 +284,14 @@ def test_clamped_families_are_calibrated_at_full_size(name: str, noise: float) -
 
 
 @pytest.mark.parametrize(
-    "mistake",
+    ("runs", "mistake"),
     [
-        {"assumed": FAMILIES["poisson"].unbounded},
-        {"noise": 20.0, "believed": 15.0},
-        {"noise": 60.0, "believed": 60.0, "prior": FAMILIES["poisson"].weak_prior},
+        (100, {"assumed": FAMILIES["poisson"].unbounded}),
+        (300, {"noise": 20.0, "believed": 15.0}),
+        (100, {"noise": 60.0, "believed": 60.0, "prior": FAMILIES["poisson"].weak_prior}),
     ],
     ids=["bounds forgotten", "noise believed too small", "prior dropped"],
 )
-def test_planted_errors_are_caught(mistake: dict[str, object]) -> None:
-    """300 runs, like the honest ones."""
-    assert not planted(300, **mistake).uniform()
+def test_planted_errors_are_caught(runs: int, mistake: dict[str, object]) -> None:
+    """100 runs, like the honest ones; noise that is off by a quarter takes 300, or the full size."""
+    assert not planted(runs, **mistake).uniform()

@@ -70,11 +70,18 @@ def same(found: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("missing", ["exclude", None])
 @pytest.mark.parametrize("kind", TYPES, ids=str)
-def test_levels_mean_what_the_engine_says(kind: Any, missing: str | None, tmp_path: Path, monkeypatch: Any) -> None:
-    """Twelve random lists of levels each, in files and in memory, where they can be read without the engine."""
+@pytest.mark.parametrize("turns", [4, pytest.param(12, marks=pytest.mark.audit)])
+def test_levels_mean_what_the_engine_says(
+    turns: int, kind: Any, missing: str | None, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Random lists of levels, in files and in memory, where they can be read without the engine; `make audit` has more.
+
+    An error in half of the lists of a type is seen with probability 0.94 by 4 of them, 0.9998 by 12; in a fifth of them
+    with 0.59 and 0.93.
+    """
     rng = np.random.default_rng(20)
     plain = 0
-    for turn in range(12):
+    for turn in range(turns):
         among = WORDS if turn % 2 else LEVELS
         levels = [str(level) for level in rng.choice(among, rng.integers(2, 7), replace=False)]
         table = pa.table({"x": rng.random(N), "y": rng.random(N) < 0.5, "c": cells_of(kind, rng)})
@@ -87,7 +94,7 @@ def test_levels_mean_what_the_engine_says(kind: Any, missing: str | None, tmp_pa
             if is_plain(query, dataset.source.held):
                 same(designs(source, schema, monkeypatch)[1])
                 plain += 1
-    assert plain >= 6
+    assert plain >= turns // 2
 
 
 @pytest.mark.parametrize("column", [dc.Bounded(-3, 2), dc.Bounded(0, 1, missing="exclude", grid=0.3), dc.Count(7)])

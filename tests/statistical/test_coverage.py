@@ -1,7 +1,8 @@
 """Do 90% intervals cover 90%? Parameters from the prior, rows from the model, noise from the mechanism.
 
-`make test` runs 2,000 simulations a cell: a correct posterior fails a cell with probability 3e-5 (4.2 standard errors),
-while the plug-in posterior, the planted error, is far outside. `make audit` runs 20,000 and requires 90% ± 1.5%.
+`make test` runs 2,000 simulations in 2 of 6 cells: a correct posterior fails a cell with probability 3e-5 (4.2 standard
+errors), one whose intervals cover 86% with probability 0.94, 85% with 0.997; the plug-in posterior, the planted error, is
+far outside. `make audit` runs 20,000 in every cell and requires 90% ± 1.5%.
 """
 
 import math
@@ -41,7 +42,7 @@ def report(epsilon: float, n: int, runs: int) -> float:
     return aware
 
 
-@pytest.mark.parametrize(("epsilon", "n"), CELLS)
+@pytest.mark.parametrize(("epsilon", "n"), [(0.1, 100), (1.0, 10)])
 def test_noise_aware_intervals_cover(epsilon: float, n: int) -> None:
     runs = 2000
     assert abs(
