@@ -16,8 +16,7 @@ import discreet as dc
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
 from discreet.schema import frame_columns
-from discreet.schema.cell import LONGEST_TEXT
-from discreet.schema.object_cell import text_of
+from discreet.schema.cell import LONGEST_TEXT, text_of
 
 TRUTH = ("false", "true")
 CLEAN: dict[str, list[Any]] = {

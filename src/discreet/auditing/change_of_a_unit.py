@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.queries.centred_columns import Axis
-from discreet.queries.counts_and_sums import Statistic, levels_of
+from discreet.queries.counts_and_sums import Axis, Statistic, levels_of
 from discreet.queries.statistics import Statistics
 from discreet.schema import Record
 

@@ -9,7 +9,7 @@ from discreet.models.convex_loss import ConvexLoss
 from discreet.models.dirichlet_categorical import DirichletCategorical
 from discreet.models.event_log_hmm import EventLogHMM
 from discreet.models.linear_regression import LinearRegression
-from discreet.models.margin_models import HingeClassifier, HuberRegression, LogisticRegression, PoissonRegression
+from discreet.models.loss_model import HingeClassifier, HuberRegression, LogisticRegression, PoissonRegression
 from discreet.models.multivariate_normal import MultivariateNormal
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.normal import Normal

@@ -17,7 +17,7 @@ from discreet.inference.gaussian.gaussian_system import GaussianSystem, Paramete
 from discreet.inference.gaussian.released_sums import Term
 from discreet.models.base import Laws
 from discreet.numerics.arrays import Array
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.statistics import Statistics
 
 __all__ = [

@@ -34,10 +34,8 @@ from discreet.models.gaussian import (
 )
 from discreet.models.multivariate_normal import Niw, checked_niw, default_niw, to_niw
 from discreet.posterior import ChainsPosterior
-from discreet.queries.centred_columns import Axis
-from discreet.queries.counts_and_sums import levels_of
-from discreet.queries.moments import moment_axes, moment_query
-from discreet.queries.statistics import Statistics
+from discreet.queries.counts_and_sums import Axis, levels_of
+from discreet.queries.statistics import Statistics, moment_axes, moment_query
 from discreet.schema import Binary, Categorical, Schema
 
 __all__ = ["LinearRegression"]

@@ -17,7 +17,7 @@ from discreet.noise import NoiseLaw
 from discreet.numerics.arrays import Array
 from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families import BoundedMean
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema

@@ -17,7 +17,7 @@ from discreet.queries.losses.base import Loss
 from discreet.schema import Column, Schema
 from discreet.schema.arrow_cell import UNREADABLE, arrow_coded
 from discreet.schema.cell import Codes
-from discreet.schema.coded_cell import coded_objects
+from discreet.schema.columns import coded_objects
 from discreet.schema.frame_columns import frame_columns, package_of
 
 __all__ = ["new_codes", "new_rows"]

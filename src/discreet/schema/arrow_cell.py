@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import SchemaError
-from discreet.schema.cell import LONGEST_IDENTIFIER, LONGEST_TEXT, Codes, Storage, longest_text
-from discreet.schema.coded_cell import coded_objects, steps_or_default
-from discreet.schema.columns import Column
-from discreet.schema.object_cell import exact_digits
+from discreet.schema.cell import LONGEST_IDENTIFIER, LONGEST_TEXT, Codes, Storage, exact_digits, longest_text
+from discreet.schema.columns import Column, coded_objects, steps_or_default
 from discreet.schema.schema import Schema
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.schema.arrow_cell import columns_read, longest_texts, require_columns, scannable, wrong_type
-from discreet.schema.cell import Truths
-from discreet.schema.object_cell import object_texts
+from discreet.schema.cell import Truths, object_texts
 from discreet.schema.schema import Schema
 
 __all__ = ["frame_columns", "package_of"]

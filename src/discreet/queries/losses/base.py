@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.numerics.arrays import Array
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.features import Features
 from discreet.queries.statistics import Statistics, used_rows
 from discreet.schema import LabelOnly, Schema
