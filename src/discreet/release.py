@@ -183,7 +183,7 @@ class Release:
         if not same_noise:
             raise ReleaseError(f"Release.noise must be the law that its recipe gives, {noise}, got another")
         if not mechanism.holds(query, value):
-            raise ReleaseError("Release.value must hold states and profiles that could have been released, got others")
+            raise ReleaseError("Release.value must be one that could have been released, got another")
         return replace(release, guarantee=reading.shown, paid=reading.paid, accounting=priced)
 
     def save(self, path: str | os.PathLike[str]) -> None:

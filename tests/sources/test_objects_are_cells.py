@@ -15,7 +15,7 @@ from hostile_objects import ASKED, Grade, Liar, Meta, Number, Plain, Text, hosti
 import discreet as dc
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
-from discreet.schema import frame_columns
+from discreet.schema import arrow_cell
 from discreet.schema.cell import LONGEST_TEXT, text_of
 
 TRUTH = ("false", "true")
@@ -31,7 +31,7 @@ QUERY = Statistics(SCHEMA, (Counts.over(SCHEMA, "k", "k"), Sum.of(SCHEMA, "x", "
 
 
 def texts(cells: list[Any]) -> list[str | None]:
-    return frame_columns._pandas("k", pd.Series(cells, dtype=object), TRUTH, LONGEST_TEXT).to_pylist()
+    return arrow_cell._pandas("k", pd.Series(cells, dtype=object), TRUTH, LONGEST_TEXT).to_pylist()
 
 
 def events(frame: Any, schema: dc.Schema = SCHEMA) -> tuple[Any, ...]:

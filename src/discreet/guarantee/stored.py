@@ -37,10 +37,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DiscreetError, GuaranteeError
-from discreet.guarantee.basis import Basis, Guarantee
+from discreet.guarantee.basis import ZCDP, ApproxDP, Basis, BoundedRange, GaussianDP, Guarantee, PureDP
 from discreet.guarantee.certificates import AllOf, Within
 from discreet.guarantee.conjugate import ConjugateProfile, RenyiDP
-from discreet.guarantee.leaves import ZCDP, ApproxDP, BoundedRange, GaussianDP, PureDP
 from discreet.guarantee.nodes import Composed, Repeated
 
 __all__ = [

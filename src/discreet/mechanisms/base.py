@@ -29,7 +29,6 @@ __all__ = [
     "Score",
     "check_draws",
     "check_grid",
-    "check_label",
     "check_records",
     "checked_interval",
     "public_grid",
@@ -149,12 +148,6 @@ class Drawing(Mechanism):
         exact, other = (table.source.statistics(pair.query.whole) for table in (pair.dataset, pair.neighbour))
         found: Score = pair.query.family.score(exact, other)
         return found
-
-
-def check_label(kind: str, label: object) -> None:
-    """A label is a short printable text: it is public and appears in ledgers and reports."""
-    if not (isinstance(label, str) and len(label) <= 200 and (label == "" or label.isprintable())):
-        raise GuaranteeError(f"{kind}.label must be a printable text of at most 200 characters, got {label!r}")
 
 
 def check_grid(kind: str, grid: object) -> float | None:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from discreet.accounting.conversions import solve_decreasing
 from discreet.accounting.curve_calibration import smallest_within
-from discreet.checks import positive
+from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, Budget, ConjugateProfile, GaussianDP, Guarantee, Repeated
 from discreet.mechanisms.base import (
@@ -26,7 +26,6 @@ from discreet.mechanisms.base import (
     Released,
     check_draws,
     check_grid,
-    check_label,
     public_grid,
     rounding_words,
 )

@@ -16,7 +16,7 @@ import numpy as np
 from discreet.accounting.bounded_losses import ball_range
 from discreet.accounting.gibbs import Bound, largest_mu
 from discreet.accounting.rounding import share_down
-from discreet.checks import positive
+from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import AllOf, Basis, BoundedRange, Budget, GaussianDP, Guarantee, Repeated, Within
 from discreet.mechanisms.base import (
@@ -27,7 +27,6 @@ from discreet.mechanisms.base import (
     Score,
     check_draws,
     check_grid,
-    check_label,
     public_grid,
     rounding_words,
 )

@@ -16,10 +16,10 @@ import numpy as np
 
 from discreet.accounting.conversions import zcdp_rho
 from discreet.accounting.rounding import rational, root_up, round_up
-from discreet.checks import positive
+from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError
 from discreet.guarantee import ZCDP, Basis, Budget, Guarantee, PureDP
-from discreet.mechanisms.base import Mechanism, Progress, Reading, Released, Score, check_label
+from discreet.mechanisms.base import Mechanism, Progress, Reading, Released, Score
 from discreet.mechanisms.noisy_statistics.noise_scale import noise_scale
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.sources import NoiseSource
@@ -118,6 +118,10 @@ class NoisyStatistics(Mechanism):
             kind = object if statistic.axes else np.int64  # sums of products outgrow 64 bits
             released[statistic.name] = np.array(noisy, dtype=kind).reshape(statistic.shape)
         return released
+
+    def holds(self, query: Statistics, value: Mapping[str, Any]) -> bool:
+        """Sums and their noise are whole numbers."""
+        return all(np.asarray(array).dtype.kind in "iuO" for array in value.values())
 
     def read(self, model: Any, query: Statistics, value: Mapping[str, Any], reading: Reading) -> Any:
         """The posterior given the noise, for the model's prior or another: nothing was drawn from it."""

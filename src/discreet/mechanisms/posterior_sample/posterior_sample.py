@@ -16,7 +16,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.checks import positive
+from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.mechanisms.base import (
@@ -26,7 +26,6 @@ from discreet.mechanisms.base import (
     Released,
     check_draws,
     check_grid,
-    check_label,
     check_records,
     checked_interval,
     public_grid,

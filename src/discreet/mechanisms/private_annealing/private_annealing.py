@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.accounting.bounded_losses import LARGEST_TRUNCATION, ROUND_UP, weight_sensitivity
 from discreet.accounting.rounding import rational, round_up
-from discreet.checks import positive
+from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Composed, Guarantee, PureDP, Repeated
 from discreet.mechanisms.base import (
@@ -28,7 +28,6 @@ from discreet.mechanisms.base import (
     Released,
     check_draws,
     check_grid,
-    check_label,
     rounding_words,
 )
 from discreet.mechanisms.private_gibbs.paid_sweeps import ProfileSpace, annealed, log_weight, stacked_counts

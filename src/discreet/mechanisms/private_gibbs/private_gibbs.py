@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from discreet.accounting.bounded_losses import LARGEST_TRUNCATION, ROUND_UP
-from discreet.checks import positive
+from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.mechanisms.base import (
@@ -21,7 +21,6 @@ from discreet.mechanisms.base import (
     Reading,
     Released,
     check_grid,
-    check_label,
     check_records,
     public_grid,
     rounding_words,
