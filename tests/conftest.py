@@ -1,14 +1,53 @@
-"""Shared by all tests: evidence of `make audit` is stored as it is made, so that an interrupted run resumes."""
+"""Shared by all tests: a kernel is compiled once; evidence of `make audit` is stored, so that an interrupted run resumes."""
 
+import contextlib
+import fcntl
 import hashlib
 import json
-from collections.abc import Callable
+import os
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 
 ROOT = Path(__file__).parents[1]
+LOCKS = Path(tempfile.gettempdir(), f"discreet-kernels-{os.getuid()}-{hashlib.sha256(bytes(ROOT)).hexdigest()[:16]}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers of one run share the kernels they compile: who needs one that is being compiled waits and reads it from disk."""
+    if not hasattr(config, "workerinput"):
+        return  # a single process has nobody to wait for
+    LOCKS.mkdir(exist_ok=True)
+    compile_once = Dispatcher.compile
+
+    def compile_alone(self: Any, sig: Any) -> Any:
+        with global_compiler_lock, _held(f"{self.py_func.__module__}.{self.py_func.__qualname__}"):
+            return compile_once(self, sig)  # looks at the cache on disk first
+
+    Dispatcher.compile = compile_alone
+
+
+HELD: set[str] = set()
+
+
+@contextlib.contextmanager
+def _held(name: str) -> Iterator[None]:
+    """A lock between processes: taken in the order of calls, which has no cycles, and once by a recursive function."""
+    if name in HELD:
+        yield
+        return
+    with open(LOCKS / name, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        HELD.add(name)
+        try:
+            yield
+        finally:
+            HELD.discard(name)
 
 
 def source_hash() -> str:

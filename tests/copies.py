@@ -19,6 +19,8 @@ import pytest
 
 import discreet as dc
 from discreet import mechanisms, models, pipeline
+from discreet.auditing import attack
+from discreet.auditing.attack import attack_pair
 from discreet.cli import main
 from discreet.models import bayesian_network, event_log_hmm, gaussian
 from discreet.noise.sources import SeededNoise
@@ -70,11 +72,12 @@ def copied_family(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> t
 
 
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Releases draw from a fixed stream, and chains are short: copies must agree with originals, not be good."""
+    """Releases draw from a fixed stream, chains are short, audits are of few runs: copies must agree, not be good."""
     monkeypatch.setattr(pipeline, "SystemNoise", lambda: SeededNoise(11))
     monkeypatch.setattr(gaussian, "augment", partial(gaussian.augment, sweeps=40, warmup=20, chains=2))
     monkeypatch.setattr(event_log_hmm, "noise_aware_chains", short_hidden_chains)
     monkeypatch.setattr(bayesian_network, "network_from_tables", short_network)
+    monkeypatch.setattr(attack, "attack_pair", lambda *pair, runs, **how: attack_pair(*pair, runs=runs // 10, **how))
 
 
 short_hidden_chains = partial(event_log_hmm.noise_aware_chains, draws=20, warm_up=10, chains=2)

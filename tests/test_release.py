@@ -105,7 +105,7 @@ def test_overspending_is_refused_with_asked_left_and_missing(data: dc.Dataset, l
 def test_only_the_allow_list_leaves(data: dc.Dataset, ledger: dc.Ledger) -> None:
     release = dc.release(MODEL, data, MECHANISM, ledger)
     body = release.to_json()
-    assert set(body) == {"format", "version", "entry", "recipe", "accounting", "guarantee", "value"}
+    assert set(body) == {"format", "version", "entry", "recipe", "accounting", "guarantee", "noise", "value"}
     assert set(body["recipe"]) == {"dataset", "schema", "model", "mechanism"}
     assert set(body["value"]) == {"ones"}
     tree = release.posterior().to_datatree()

@@ -249,11 +249,11 @@ def said_too_little(today: Guarantee) -> list[Guarantee]:
 
 def check_nothing_less_is_shown(today: Guarantee) -> None:
     curve = {delta: today.epsilon(delta) for delta in (10 ** (-exponent / 3) for exponent in range(1, 46))}
-    for written in said_too_little(today):
-        reading = read_today(written, today, older=True)
+    for less in said_too_little(today):
+        reading = read_today(less, today, older=True)
         assert reading is not None
         for delta, epsilon in curve.items() if reading.shown is not today else ():
-            assert reading.shown.epsilon(delta) >= epsilon * (1 - 1e-6), (written, delta)
+            assert reading.shown.epsilon(delta) >= epsilon * (1 - 1e-6), (less, delta)
 
 
 LAWS = [dc.PureDP(0.5), dc.GaussianDP(0.7), dc.ZCDP(0.05), Within(dc.PureDP(1.5), 1e-10), dc.ApproxDP(1.0, 1e-6)]

@@ -17,7 +17,7 @@ from discreet.mechanisms import MECHANISMS, NoisyStatistics
 from discreet.models import MODELS, BetaBernoulli, NaiveBayes
 from discreet.schema import KINDS, Bounded, Categorical
 
-STORED_SCHEMA = Path(__file__).parents[1] / "docs" / "study.schema.json"
+STORED_SCHEMA = Path(__file__).parents[2] / "docs" / "study.schema.json"
 
 GOOD = """
 id = "patients-2026"

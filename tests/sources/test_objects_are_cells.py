@@ -88,7 +88,7 @@ def _as_it_was(cell: Any, truth: tuple[str, str], longest: int = LONGEST_TEXT) -
 
 
 def test_a_reading_that_asks_the_objects_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.schema.object_cell.text_of", _as_it_was)
+    monkeypatch.setattr("discreet.schema.cell.text_of", _as_it_was)
     with pytest.raises(AssertionError):
         assert differences(range(120)) == 0
 

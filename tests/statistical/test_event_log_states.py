@@ -12,13 +12,14 @@ import pytest
 
 import discreet as dc
 from discreet.studies.event_log_studies import recovered, used_states
+from discreet.studies.synthetic_event_log import EventLog
 
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0)
 SEEDS = range(10)
 MEDIANS = (972, 58)
 
 
-def log_of(median: int, seed: int) -> dc.event_logs.EventLog:
+def log_of(median: int, seed: int) -> EventLog:
     return dc.synthetic_event_log(18, 60, (8, 30, 2, 2, 2), states=2, stay=0.9, median=median, seed=seed)
 
 

@@ -8,6 +8,7 @@ from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
 from discreet.queries.families import HiddenMarkov
 from discreet.studies import event_log_studies as event_logs
 from discreet.studies.event_log_studies import METHODS, Split, held_out, held_out_curve, recovered, tempered_draws
+from discreet.studies.synthetic_event_log import EventLog
 
 FAMILY = HiddenMarkov(1, 3, 2, (("f", 2), ("g", 3)), 1.0, 1.0)
 COUNTS = {"f": np.array([[[3, 1], [2, 2], [0, 4]]]), "g": np.array([[[1, 1, 2], [4, 0, 0], [1, 2, 1]]])}
@@ -42,12 +43,12 @@ def test_a_held_out_cell_is_predicted_from_its_neighbours(cell: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def log() -> dc.event_logs.EventLog:
+def log() -> EventLog:
     return dc.synthetic_event_log(3, 12, (3, 2), median=150, seed=4)
 
 
 @pytest.mark.parametrize("name", ["not private", *METHODS])
-def test_no_method_looks_at_cells_that_are_held_out(log: dc.event_logs.EventLog, name: str) -> None:
+def test_no_method_looks_at_cells_that_are_held_out(log: EventLog, name: str) -> None:
     """Other counts in a held-out cell, the same draws; a method that sees them, the planted error, is caught."""
     dataset = dc.open(log.table, log.schema, id="log")
     model = dc.EventLogHMM("region", "month", tuple(log.profiles))
@@ -71,7 +72,7 @@ def test_no_method_looks_at_cells_that_are_held_out(log: dc.event_logs.EventLog,
     assert not np.array_equal(seen.profiles["field_1"], unseen.profiles["field_1"])
 
 
-def test_more_budget_predicts_better_and_not_better_than_none(log: dc.event_logs.EventLog) -> None:
+def test_more_budget_predicts_better_and_not_better_than_none(log: EventLog) -> None:
     """Two splits at two epsilons that are a hundred times apart; the order has been the same for every seed tried."""
     dataset = dc.open(log.table, log.schema, id="log")
     model = dc.EventLogHMM("region", "month", tuple(log.profiles))
@@ -83,7 +84,7 @@ def test_more_budget_predicts_better_and_not_better_than_none(log: dc.event_logs
     assert lower <= mean <= upper
 
 
-def test_known_states_are_found(log: dc.event_logs.EventLog) -> None:
+def test_known_states_are_found(log: EventLog) -> None:
     index, used = recovered(log, 5.0, "plug-in", 1)
     assert index > 0.9
     assert used == 2
