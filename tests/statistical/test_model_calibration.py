@@ -174,10 +174,13 @@ def test_the_two_cells_of_a_model_are_opposites_and_every_cell_is_met() -> None:
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 @pytest.mark.parametrize("error", ["noise", "prior"])
 def test_planted_errors_are_caught(name: str, error: str) -> None:
-    """Noise believed to be 0.3 of what it was; another prior. 80 simulations where each matters most."""
+    """Noise believed to be 0.3 of what it was, in 80 simulations; another prior, in 40: where each matters most.
+
+    Of the errors of priors every half of 80 simulations gave p < 4e-6; those of noise take all 80 (p from 2e-6 down).
+    """
     read = with_noise(0.3) if error == "noise" else with_prior
     cell = ("laplace", "replace-one", 0.1) if error == "prior" else ("laplace", "replace-one", NOISY.get(name, 0.3))
-    found = [u for u, _ in ranks(name, cell, 80, seed=20, read=read)]
+    found = [u for u, _ in ranks(name, cell, 40 if error == "prior" else 80, seed=20, read=read)]
     assert not rank_uniformity(found).uniform(), rank_uniformity(found)
 
 
