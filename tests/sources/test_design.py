@@ -17,7 +17,7 @@ from discreet.queries.losses.base import CHUNK, Loss
 from discreet.schema import Binary, Categorical, Schema
 from discreet.sources import Dataset
 from discreet.sources.coded import NO_NUMBER, CodedRows
-from discreet.sources.design import Design
+from discreet.sources.dataset import Design
 from discreet.sources.open import open_dataset
 
 MODELS = {

@@ -56,7 +56,7 @@ with duckdb.connect(threads=1) as connection:
 # What was done before: files with names, which only an orderly end removes.
 NAMED = """
 import numpy as np, pathlib, tempfile
-from discreet.sources import design
+from discreet.sources import dataset
 def named(shape, kind):
     return np.memmap(pathlib.Path(tempfile.mkdtemp()) / "rows", dtype=kind, mode="w+", shape=shape)
 design.mapped_zeros = named

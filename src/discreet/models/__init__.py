@@ -42,23 +42,5 @@ __all__ = [
     "StatisticsModel",
 ]
 
-MODELS: dict[str, type[Any]] = {
-    "BayesianNetwork": BayesianNetwork,
-    "BetaBernoulli": BetaBernoulli,
-    "DirichletCategorical": DirichletCategorical,
-    "EventLogHMM": EventLogHMM,
-    "GammaExponential": GammaExponential,
-    "GammaPoisson": GammaPoisson,
-    "LinearRegression": LinearRegression,
-    "MultivariateNormal": MultivariateNormal,
-    "NaiveBayes": NaiveBayes,
-    "Normal": Normal,
-    "NormalMean": NormalMean,
-    "ConvexLoss": ConvexLoss,
-    "HingeClassifier": HingeClassifier,
-    "HuberRegression": HuberRegression,
-    "LogisticRegression": LogisticRegression,
-    "PoissonRegression": PoissonRegression,
-    "QuadraticMean": QuadraticMean,
-    "StatisticalQuery": StatisticalQuery,
-}
+SOCKETS = ("MODELS", "Model", "StatisticsModel")
+MODELS: dict[str, type[Any]] = {name: globals()[name] for name in __all__ if name not in SOCKETS}  # a line above each

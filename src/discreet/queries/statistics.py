@@ -43,7 +43,7 @@ from discreet.queries.families.base import Family
 from discreet.schema import LabelOnly, Person, Schema
 from discreet.schema.row_counts import KnownSize, NormalSizes, ShareSizes, Sizes, UniformSizes
 
-__all__ = ["Statistics", "moment_axes", "moment_query", "used_rows"]
+__all__ = ["Statistics", "moment_axes", "moment_query", "most_rows_used", "used_rows"]
 
 
 @dataclass(frozen=True)
@@ -166,12 +166,7 @@ class Statistics:
     @property
     def largest_total(self) -> int:
         """A public upper bound on the number of used rows."""
-        bound = self.schema.n if self.schema.relation == "replace-one" else self.schema.n_max
-        if bound is None:
-            raise QueryError(
-                "Schema.n must be declared (or counted by dc.open) before a model can be queried, got None"
-            )
-        return bound * self.schema.unit.max_records
+        return most_rows_used(self.schema)
 
     @property
     def sizes(self) -> Sizes:
@@ -185,6 +180,14 @@ class Statistics:
         else:
             whole = NormalSizes(*self.schema.n_prior, self.largest_total)
         return whole if len(self.groups) <= 1 else ShareSizes(whole, len(self.groups))  # one group is everybody
+
+
+def most_rows_used(schema: Schema) -> int:
+    """A public upper bound on the number of used rows."""
+    bound = schema.n if schema.relation == "replace-one" else schema.n_max
+    if bound is None:
+        raise QueryError("Schema.n must be declared (or counted by dc.open) before a model can be queried, got None")
+    return bound * schema.unit.max_records
 
 
 def used_rows(schema: Schema, columns: tuple[str, ...]) -> int | None:

@@ -32,8 +32,14 @@ from discreet.mechanisms.base import (
 )
 from discreet.mechanisms.draws.public_grid import rounded
 from discreet.mechanisms.gibbs_posterior.exact_draws import normal_draws, rejection_draws
-from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw, Steps, exact_law, langevin_law, pure_law
-from discreet.mechanisms.gibbs_posterior.inverse_temperature import inverse_temperature
+from discreet.mechanisms.gibbs_posterior.gibbs_law import (
+    GibbsLaw,
+    Steps,
+    exact_law,
+    inverse_temperature,
+    langevin_law,
+    pure_law,
+)
 from discreet.mechanisms.gibbs_posterior.langevin_chains import langevin_chains, projected
 from discreet.mechanisms.gibbs_posterior.proposals import anchor_steps, check_pace, proposals_needed
 from discreet.noise.sources import NoiseSource

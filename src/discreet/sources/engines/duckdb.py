@@ -25,8 +25,7 @@ from discreet.queries.losses.base import Loss
 from discreet.queries.statistics import Statistics
 from discreet.schema.arrow_cell import arrow_coded
 from discreet.schema.cell import Codes
-from discreet.sources.dataset import IntegerArray
-from discreet.sources.design import Design, collected
+from discreet.sources.dataset import Design, IntegerArray, collected
 from discreet.sources.engines.spill import engine_folder
 from discreet.sources.sql.kept_rows import number_of_persons
 from discreet.sources.sql.relation import Held, most_rows
