@@ -6,7 +6,7 @@ A unit that owned `owned` equal rows owns `left` equal rows afterwards, of which
 
 Equal rows suffice, since lengths are convex in what each row adds; and `left` is the fewest or the most, since the move
 is linear in it. Numbers are tried at their two ends, in the middle, and at the ends scaled by ±1/(p+1), where the first
-and second moments of p columns move furthest (mechanisms/noisy_statistics.md, Lemma 1).
+and second moments of p columns move furthest (mechanisms/noisy_statistics/proof.md, Lemma 1).
 """
 
 import itertools

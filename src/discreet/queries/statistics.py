@@ -11,7 +11,7 @@ its own unit. From it follows what one *unit* moves, k rows at most, for every r
 | replace-one otherwise | k max(replace, toggle) | k² max(replace, toggle) |
 | replace-one in groups: a row may change its group | k 2 toggle | k² max(replace, 2 toggle) |
 
-Proofs: mechanisms/noisy_statistics.md.
+Proofs: mechanisms/noisy_statistics/proof.md.
 
 Second moments of several columns at once: the statistics of every normal model, and how far a row moves them.
 
@@ -28,7 +28,7 @@ With p numeric columns in [-1, 1] (each in units of its reach) and F categorical
 | toggled, products only | p (p + 1) / 2 | p (p + 1) / 2 |
 
 plus, for each category and each pair of categories, the table of its rows, and for each category the p sums within its
-levels (proofs: mechanisms/noisy_statistics.md, Lemmas 1 to 3).
+levels (proofs: mechanisms/noisy_statistics/proof.md, Lemmas 1 to 3).
 """
 
 from dataclasses import dataclass, replace
