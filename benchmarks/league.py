@@ -24,8 +24,7 @@ from benchmarks.peers import diffprivlib_fits
 from benchmarks.tables import DATA, Task, abalone, adult, mnist
 from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw
 from discreet.queries.losses.base import Loss
-from discreet.sources.dataset import Dataset
-from discreet.sources.design import Design
+from discreet.sources.dataset import Dataset, Design
 
 EPSILONS, DELTA, FITS = (0.1, 0.5, 1.0, 3.0), 1e-5, 20
 CS = (0.01, 0.1, 1.0, 10.0, 100.0)

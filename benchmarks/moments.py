@@ -13,8 +13,7 @@ import duckdb
 from numpy import median
 
 from benchmarks.statistics import seconds, verdict
-from discreet.queries.centred_columns import PRODUCT_BITS
-from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.counts_and_sums import PRODUCT_BITS, Counts, Sum
 from discreet.queries.statistics import Statistics
 from discreet.schema import Bounded, Schema
 from discreet.sources.engines.duckdb import connect

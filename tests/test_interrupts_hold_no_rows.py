@@ -18,7 +18,7 @@ import discreet as dc
 from discreet import pipeline
 from discreet.errors import ReleaseError
 from discreet.ledger import Ledger
-from discreet.sources.design import Design
+from discreet.sources.dataset import Design
 from discreet.sources.engines.duckdb import DuckDB
 
 CANARY = "canary-4217"

@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 import discreet as dc
-from discreet.accounting import version
 from discreet.guarantee import AllOf, Guarantee, Leaf, Repeated, Within, from_json, stored
 from discreet.guarantee.stored import Restated, above, read_today, same
 from discreet.ledger import ledger as ledger_module
@@ -92,7 +91,7 @@ def test_golden_releases_keep_their_keys_and_their_guarantees() -> None:
         recipe = recipe_of(model, dataset.id, dataset.schema, mechanism)
         assert recipe == release.recipe, name
         assert request_key(recipe) == INDEX["pairs"][name]["key"], name
-        assert release.notice == "" or release.accounting < version.ACCOUNTING, name
+        assert release.notice == "" or release.accounting < stored.ACCOUNTING, name
 
 
 def test_golden_ledgers_answer_without_rows(kept: Path) -> None:
@@ -140,7 +139,7 @@ def perturb(monkeypatch: pytest.MonkeyPatch, factor: float, *, newer: bool) -> N
         lambda *each: exact.quantize(exact.multiply(SPEND(*each), Decimal(factor)), Decimal("1e-18")),
     )
     if newer:
-        monkeypatch.setattr(version, "ACCOUNTING", version.ACCOUNTING + 1)
+        monkeypatch.setattr(stored, "ACCOUNTING", stored.ACCOUNTING + 1)
 
 
 ULPS = [1 - 4e-16, 1 + 4e-16]
@@ -284,7 +283,7 @@ def test_a_request_that_stopped_resumes_under_a_newer_accounting(
     release = dc.release(pair.model, pair.dataset(), pair.mechanism, ledger)
     assert release.guarantee == dc.PureDP(1.5)
     assert release.paid == dc.PureDP(0.5)
-    assert f"Accounting {version.ACCOUNTING - 1} charged less" in release.notice
+    assert f"Accounting {stored.ACCOUNTING - 1} charged less" in release.notice
     assert ledger.spent() == Decimal("0.5")
     again = dc.release(*asked(release), dc.Ledger.open(ledger.path))
     assert again.to_json() == release.to_json()

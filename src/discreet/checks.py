@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from discreet.errors import DiscreetError, GuaranteeError, QueryError
 
-__all__ = ["check_released", "positive"]
+__all__ = ["check_label", "check_released", "positive"]
 
 
 def positive(
@@ -28,3 +28,9 @@ def check_released(field: str, values: ArrayLike) -> None:
     """Released numbers are finite."""
     if not np.all(np.isfinite(np.asarray(values, dtype=float))):
         raise QueryError(f"{field} must be finite, got {values!r}")
+
+
+def check_label(kind: str, label: object) -> None:
+    """A label is a short printable text: it is public and appears in ledgers and reports."""
+    if not (isinstance(label, str) and len(label) <= 200 and (label == "" or label.isprintable())):
+        raise GuaranteeError(f"{kind}.label must be a printable text of at most 200 characters, got {label!r}")

@@ -16,9 +16,8 @@ import numpy as np
 
 from discreet import files
 from discreet import guarantee as guarantees
-from discreet.accounting import version
 from discreet.errors import DiscreetError, QueryError, ReleaseError
-from discreet.guarantee import Guarantee
+from discreet.guarantee import Guarantee, stored
 from discreet.guarantee.stored import read_today
 from discreet.mechanisms import MECHANISMS, Mechanism, Reading
 from discreet.models import MODELS, Model
@@ -59,7 +58,7 @@ class Release:
     entry: str
     private: bool = True
     truth: Mapping[str, Any] | None = field(default=None, repr=False)
-    accounting: int = version.ACCOUNTING  # that priced it
+    accounting: int = stored.ACCOUNTING  # that priced it
     paid: Guarantee | None = None  # where an older accounting asked less than today's guarantee says
 
     def __eq__(self, other: object) -> bool:
@@ -162,15 +161,15 @@ class Release:
         for name, found, known in (("file", body, fields), ("recipe", body.get("recipe"), RECIPE)):
             if isinstance(found, Mapping) and not known.issuperset(found):
                 raise ReleaseError(f"Release {name} must have only the keys {sorted(known)}, got others")
-        priced = version.read_version("Release.accounting", body.get("accounting", version.UNVERSIONED), ReleaseError)
+        priced = stored.read_version("Release.accounting", body.get("accounting", stored.UNVERSIONED), ReleaseError)
         try:
             value = {str(name): _array(name, numbers) for name, numbers in body["value"].items()}
             release = cls(body["recipe"], guarantees.from_json(body["guarantee"]), value, str(body["entry"]))
             query, mechanism = release.query, release.mechanism
             declared, shapes = mechanism.guarantee(query), mechanism.shapes(query)
             # theorem and sampler are told in the words of this version, never in those of a file
-            stored = guarantees.from_json(body["guarantee"], words=declared.basis)
-            reading = read_today(stored, declared, older=priced < version.ACCOUNTING)
+            promised = guarantees.from_json(body["guarantee"], words=declared.basis)
+            reading = read_today(promised, declared, older=priced < stored.ACCOUNTING)
             noise = release.noise
             same_noise = written == WITHOUT_NOISE or _same_noise(body["noise"], noise)
         except DiscreetError:
@@ -178,13 +177,13 @@ class Release:
         except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError):
             raise ReleaseError("Release file must be complete, got missing or misshapen fields") from None
         if reading is None:
-            raise ReleaseError(f"Release.guarantee must be what its recipe gives, {declared!r}, got {stored!r}")
+            raise ReleaseError(f"Release.guarantee must be what its recipe gives, {declared!r}, got {promised!r}")
         if {name: array.shape for name, array in value.items()} != shapes:
             raise ReleaseError(f"Release.value must be arrays of shapes {shapes}, got others")
         if not same_noise:
             raise ReleaseError(f"Release.noise must be the law that its recipe gives, {noise}, got another")
         if not mechanism.holds(query, value):
-            raise ReleaseError("Release.value must hold states and profiles that could have been released, got others")
+            raise ReleaseError("Release.value must be one that could have been released, got another")
         return replace(release, guarantee=reading.shown, paid=reading.paid, accounting=priced)
 
     def save(self, path: str | os.PathLike[str]) -> None:

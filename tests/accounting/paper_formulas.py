@@ -3,8 +3,11 @@
 import math
 from collections.abc import Sequence
 
+from discreet.accounting.conversions import solve_decreasing
 from discreet.accounting.divergences import _entries, _largest_fraction
 from discreet.accounting.gibbs import LOGISTIC_OF_ONE_FEATURE, gibbs_mu, langevin_mu
+from discreet.accounting.langevin_privacy import _gap, _geometric, _mu_from
+from discreet.accounting.profiles import _check_delta, discrete_gaussian_delta, discrete_laplace_delta
 from discreet.errors import GuaranteeError
 
 
@@ -99,3 +102,42 @@ def conservative_diffused_scale(prior: Sequence[float], order: float, epsilon: f
         return order * scale**2 / 2 * float(polygamma(1, first - reach) + polygamma(1, second - reach))
 
     return _largest_fraction(bound, epsilon)
+
+
+def langevin_mu_from(
+    distance: float, gradient: float, step: float, steps: float, *, convexity: float, smoothness: float
+) -> float:
+    """Gaussian DP of the last iterate when neighbours start at most `distance` apart, a public bound.
+
+        mu = ( c^t z_0 + s (1 - c^t)/(1 - c) ) sqrt( (1 - c²)/(1 - c^2t) ),   z_0 = distance / sqrt(2h)
+
+    Exact on quadratics. Distance 0 is a public start; the exact minimiser of U has distance ≤ gradient / m, but one
+    found numerically is not exact: bound it by `noiseless_start_distance`, or by (gradient + 2 tol) / m if an optimiser
+    guarantees ||grad U|| ≤ tol on every dataset, and never start elsewhere when it fails.
+    """
+    gap = _gap(gradient, step, steps, convexity, smoothness)
+    if not 0.0 <= distance < math.inf:
+        raise GuaranteeError(f"distance must be a number of at least 0, got {distance!r}")
+    return _mu_from(distance, gradient, step, steps, gap)
+
+
+def noiseless_start_distance(gradient: float, step: float, steps: int, *, convexity: float, smoothness: float) -> float:
+    """How far apart neighbours are after `steps` gradient steps without noise from one public point, converged or not.
+
+    h gradient (1 - c^k)/(1 - c), which is (gradient / m)(1 - c^k) for h ≤ 2 / (m + M).
+    """
+    gap = _gap(gradient, step, max(steps, 1), convexity, smoothness)
+    if steps < 0:
+        raise GuaranteeError(f"steps must be at least 0, got {steps!r}")
+    return step * gradient * _geometric(gap, steps) if steps else 0.0
+
+
+def discrete_laplace_epsilon(shift: int, scale: float, delta: float) -> float:
+    """The smallest epsilon certified at `delta`, rounded up; shift / scale at delta = 0."""
+    return solve_decreasing(lambda epsilon: discrete_laplace_delta(shift, scale, epsilon), delta)
+
+
+def discrete_gaussian_epsilon(shift: int, sigma: float, delta: float) -> float:
+    """The smallest epsilon certified at `delta`, rounded up."""
+    _check_delta(delta)
+    return solve_decreasing(lambda epsilon: discrete_gaussian_delta(shift, sigma, epsilon), delta)

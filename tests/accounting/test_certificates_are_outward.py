@@ -17,7 +17,7 @@ from pure_composition import composed_pure_delta
 
 import discreet as dc
 from discreet.accounting import conversions, curves, divergences, gamma_divergences, gibbs, profiles
-from discreet.accounting.curve_calibration import smallest_within
+from discreet.accounting.conversions import smallest_within
 from discreet.accounting.loss_distribution import LossDistribution
 from discreet.accounting.rounding import MARGIN, outward, typed_root_up, typed_up
 from discreet.guarantee import GUARANTEES, Guarantee

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from discreet.accounting.conversions import renyi_delta, zcdp_rho
-from discreet.accounting.curve_calibration import smallest_within
+from discreet.accounting.conversions import renyi_delta, smallest_within, zcdp_rho
 from discreet.accounting.divergences import dirichlet_renyi
 
 

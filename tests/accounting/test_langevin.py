@@ -8,18 +8,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from paper_formulas import several_iterates_mu
+from paper_formulas import langevin_mu_from, noiseless_start_distance, several_iterates_mu
 from scipy.optimize import brentq, nnls
 from scipy.special import expit, ndtr
 
 from discreet.accounting.curves import gaussian_delta
 from discreet.accounting.gibbs import langevin_mu
-from discreet.accounting.langevin_privacy import (
-    cyclic_langevin_mu,
-    langevin_mu_from,
-    noiseless_start_distance,
-    projected_langevin_mu,
-)
+from discreet.accounting.langevin_privacy import cyclic_langevin_mu, projected_langevin_mu
 from discreet.errors import GuaranteeError
 
 CURVE = {"convexity": 1.0, "smoothness": 4.0}

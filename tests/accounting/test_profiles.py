@@ -8,6 +8,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from paper_formulas import discrete_gaussian_epsilon, discrete_laplace_epsilon
 from pure_composition import composed_pure_delta, composed_pure_epsilon
 from scipy.integrate import quad
 from scipy.special import betainc, betaincc, betaln, expit
@@ -28,10 +29,8 @@ from discreet.accounting.profiles import (
     beta_diffused_scale,
     beta_epsilon,
     discrete_gaussian_delta,
-    discrete_gaussian_epsilon,
     discrete_gaussian_tail,
     discrete_laplace_delta,
-    discrete_laplace_epsilon,
 )
 from discreet.errors import GuaranteeError
 

@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.accounting import conversions, profiles
-from discreet.accounting.curve_calibration import smallest_within
+from discreet.accounting.conversions import smallest_within
 from discreet.accounting.divergences import diffused_scale
 from discreet.guarantee import conjugate
 

@@ -17,7 +17,7 @@ from discreet.auditing import attack_pair, worst_pair
 from discreet.mechanisms import NoisyStatistics
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.sources import SeededNoise
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.statistics import Statistics
 
 CLAIM = 3.0

@@ -14,7 +14,7 @@ from discreet.inference.gaussian.central_limit import central_limit
 from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, Parameters, from_niw
 from discreet.inference.gaussian.released_sums import Term, term_values
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.schema.row_counts import KnownSize, UniformSizes
 
 REACH = 200

@@ -11,7 +11,7 @@ from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, 
 from discreet.inference.gaussian.kernels.clamped import term_covariance, term_means
 from discreet.inference.gaussian.released_sums import Term, term_values
 from discreet.noise import DiscreteLaplace
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 
 LAW = DiscreteLaplace(3.0)
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(1000)

@@ -16,8 +16,7 @@ from discreet.inference.one_sum.clamped_records import (
     ValueGrid,
 )
 from discreet.inference.one_sum.fourier import NoisySum
-from discreet.inference.one_sum.power_sums import fold, power_sums
-from discreet.inference.one_sum.record_transforms import CellTransform
+from discreet.inference.one_sum.record_transforms import CellTransform, fold, power_sums
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, DiscreteNoise
 from discreet.schema.row_counts import KnownSize, NormalSizes, ShareSizes, UniformSizes
 

@@ -8,7 +8,7 @@ from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, from_niw
 from discreet.inference.gaussian.released_sums import Term, term_values
 from discreet.noise import DiscreteLaplace
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 
 MEAN = np.array([1.0, -2.0, 0.5])
 PSI = np.array([[2.0, 0.5, 0.3], [0.5, 1.0, -0.2], [0.3, -0.2, 3.0]])

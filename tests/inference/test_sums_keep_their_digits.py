@@ -10,7 +10,7 @@ import pytest
 import discreet as dc
 from discreet.inference.counts.simplex import sums_of_others
 from discreet.mechanisms.conjugate_sample.conjugate_sample import conjugate_draws
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 
 N = 10**9
 

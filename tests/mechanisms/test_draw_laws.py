@@ -9,7 +9,7 @@ from discreet.mechanisms.conjugate_sample.conjugate_sample import conjugate_draw
 from discreet.mechanisms.draws.draw_laws import log_beta_draws, log_gamma_draws, log_normal_draws
 from discreet.mechanisms.draws.real_laws import log_draws
 from discreet.mechanisms.draws.tempered import on_scale
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families import BoundedMean, ExponentialRate, GaussianMean, PoissonRate
 from discreet.schema import Bounded, Schema
 

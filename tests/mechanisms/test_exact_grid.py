@@ -13,7 +13,7 @@ from discreet.mechanisms.draws.declared_space import DeclaredSpace
 from discreet.mechanisms.draws.exact_grid import GridLaw, default_grid, grid_ends, grid_law, log_grid_law
 from discreet.mechanisms.draws.tempered import prior_part
 from discreet.noise.sources import SeededNoise, SystemNoise
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families import BoundedMean, Dirichlet, ExponentialRate, Family, GaussianMean, PoissonRate
 
 AXIS = Axis(0.0, 2.0, 1.0, 0, 0, 2)

@@ -21,8 +21,7 @@ from discreet.mechanisms.gibbs_posterior.kernels.margins import (
     gradients,
     slopes,
 )
-from discreet.mechanisms.gibbs_posterior.langevin_chains import langevin_chains, projected
-from discreet.mechanisms.gibbs_posterior.packed_codes import packing_of, unpacked
+from discreet.mechanisms.gibbs_posterior.langevin_chains import langevin_chains, packing_of, projected, unpacked
 from discreet.queries.losses import LOSSES as REGISTERED
 from discreet.queries.losses.base import Branch
 

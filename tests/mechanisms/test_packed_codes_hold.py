@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.mechanisms.gibbs_posterior import packed_codes
-from discreet.mechanisms.gibbs_posterior.packed_codes import packing_of, unpacked
+from discreet.mechanisms.gibbs_posterior import langevin_chains
+from discreet.mechanisms.gibbs_posterior.langevin_chains import packing_of, unpacked
 from discreet.queries.features import MOST_COEFFICIENTS, Features
 
 ROWS = 5
@@ -50,7 +50,7 @@ def test_levels_come_back_out_of_packed_codes(numbers: int, counts: list[int], s
 def test_many_numbers_leave_no_room_for_packs(single: int, levels: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     check(single, levels)
     if len(levels) > 2:
-        monkeypatch.setattr(packed_codes, "POSITIONS", 2**32)  # as if codes had no end
+        monkeypatch.setattr(langevin_chains, "POSITIONS", 2**32)  # as if codes had no end
         with pytest.raises((AssertionError, OverflowError)):
             check(single, levels)
 

@@ -24,7 +24,7 @@ from discreet.inference.groups import sinh_quadrature as graded
 from discreet.models import bayesian_network, beta_bernoulli, event_log_hmm, gaussian
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.posterior import CoefficientDraws, two_count_likelihood
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.schema.row_counts import KnownSize, ShareSizes
 from discreet.sources import CodedRows, Dataset
 from pairs import COLUMNS, MECHANISMS, MODELS, _fits

@@ -17,7 +17,7 @@ import pytest
 import discreet as dc
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
-from discreet.schema import frame_columns
+from discreet.schema import arrow_cell
 
 LEVELS = dc.Categorical(["A", "Bé", "other"], missing="other")
 SCHEMA = dc.Schema({"k": LEVELS, "smoker": dc.Binary(missing=1), "x": dc.Bounded(0, 4)})
@@ -120,7 +120,7 @@ def test_a_bad_identifier_stops_nothing(make: Callable[[list[bytes | None]], Any
 
 def test_a_reader_that_hands_on_raw_bytes_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as planted:
-        planted.setattr(frame_columns, "scannable", lambda name, cells, longest: cells)
+        planted.setattr(arrow_cell, "scannable", lambda name, cells, longest: cells)
         with pytest.raises(AssertionError):
             moves(COLUMNS["string[pyarrow]"], 1, 3)
 

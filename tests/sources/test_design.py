@@ -17,7 +17,7 @@ from discreet.queries.losses.base import CHUNK, Loss
 from discreet.schema import Binary, Categorical, Schema
 from discreet.sources import Dataset
 from discreet.sources.coded import NO_NUMBER, CodedRows
-from discreet.sources.design import Design
+from discreet.sources.dataset import Design
 from discreet.sources.open import open_dataset
 
 MODELS = {
@@ -162,7 +162,7 @@ def test_a_large_table_lies_in_files_without_a_name(monkeypatch, tmp_path) -> No
         held = {
             field: np.array(getattr(design, field)) for field in ("numbers", "codes", "targets", "weights", "shrink")
         }
-    monkeypatch.setattr("discreet.sources.design.LARGEST_IN_MEMORY", 0)
+    monkeypatch.setattr("discreet.sources.dataset.LARGEST_IN_MEMORY", 0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for source in (dataset.source, coded_rows(query, rows)):
         with source.design(query) as design:

@@ -15,9 +15,8 @@ from hostile_objects import ASKED, Grade, Liar, Meta, Number, Plain, Text, hosti
 import discreet as dc
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
-from discreet.schema import frame_columns
-from discreet.schema.cell import LONGEST_TEXT
-from discreet.schema.object_cell import text_of
+from discreet.schema import arrow_cell
+from discreet.schema.cell import LONGEST_TEXT, text_of
 
 TRUTH = ("false", "true")
 CLEAN: dict[str, list[Any]] = {
@@ -32,7 +31,7 @@ QUERY = Statistics(SCHEMA, (Counts.over(SCHEMA, "k", "k"), Sum.of(SCHEMA, "x", "
 
 
 def texts(cells: list[Any]) -> list[str | None]:
-    return frame_columns._pandas("k", pd.Series(cells, dtype=object), TRUTH, LONGEST_TEXT).to_pylist()
+    return arrow_cell._pandas("k", pd.Series(cells, dtype=object), TRUTH, LONGEST_TEXT).to_pylist()
 
 
 def events(frame: Any, schema: dc.Schema = SCHEMA) -> tuple[Any, ...]:
@@ -89,7 +88,7 @@ def _as_it_was(cell: Any, truth: tuple[str, str], longest: int = LONGEST_TEXT) -
 
 
 def test_a_reading_that_asks_the_objects_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.schema.object_cell.text_of", _as_it_was)
+    monkeypatch.setattr("discreet.schema.cell.text_of", _as_it_was)
     with pytest.raises(AssertionError):
         assert differences(range(120)) == 0
 

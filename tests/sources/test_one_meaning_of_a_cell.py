@@ -17,10 +17,9 @@ from hostile_cells import COLUMNS, cells_of
 
 import discreet as dc
 from discreet.posterior.new_rows import new_rows
-from discreet.queries.centred_columns import Axis
-from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.counts_and_sums import Axis, Counts, Sum
 from discreet.queries.statistics import Statistics
-from discreet.schema import coded_cell
+from discreet.schema import columns as meanings
 from discreet.schema.cell import number_of
 from discreet.sources.engines import duckdb as engine
 from discreet.sources.engines.duckdb import DuckDB, connect
@@ -254,11 +253,11 @@ def _lax(text: str) -> float | None:
 @pytest.mark.parametrize(
     ("read", "holder", "module", "rule", "planted"),
     [
-        (as_new_rows, "pandas texts", coded_cell, "number_of", _lax),
-        (without_engine, "arrow texts", coded_cell, "number_of", lambda text: None),
+        (as_new_rows, "pandas texts", meanings, "number_of", _lax),
+        (without_engine, "arrow texts", meanings, "number_of", lambda text: None),
         (by_engine, "pandas texts", statements, "number_levels", lambda column: []),
         (by_statistics, "arrow texts", statements, "number_levels", lambda column: []),
-        (as_new_rows, "pandas objects", coded_cell, "text_of", lambda cell, truths, longest: str(cell)),
+        (as_new_rows, "pandas objects", meanings, "text_of", lambda cell, truths, longest: str(cell)),
     ],
 )
 def test_a_rule_of_its_own_is_found(

@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.queries.losses.base import Loss
 from discreet.schema.cell import number_of
 from discreet.sources.engines import duckdb as engine
-from discreet.sources.engines.without_engine import is_plain
+from discreet.sources.engines.duckdb import is_plain
 
 FIELDS = ("numbers", "codes", "targets", "weights", "shrink")
 N = 203

@@ -56,7 +56,7 @@ with duckdb.connect(threads=1) as connection:
 # What was done before: files with names, which only an orderly end removes.
 NAMED = """
 import numpy as np, pathlib, tempfile
-from discreet.sources import design
+from discreet.sources import dataset
 def named(shape, kind):
     return np.memmap(pathlib.Path(tempfile.mkdtemp()) / "rows", dtype=kind, mode="w+", shape=shape)
 design.mapped_zeros = named
@@ -228,7 +228,7 @@ def test_a_full_disk_is_the_usual_refusal(tmp_path: Path, monkeypatch: pytest.Mo
     table = tmp_path / "t.csv"
     table.write_text("x,y\n" + "1,0\n" * 20)
     schema = dc.Schema({"x": dc.Bounded(0, 2), "y": dc.Binary()}, n=20)
-    monkeypatch.setattr("discreet.sources.design.LARGEST_IN_MEMORY", 0)
+    monkeypatch.setattr("discreet.sources.dataset.LARGEST_IN_MEMORY", 0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spill"))
     (tmp_path / "spill").mkdir()
     monkeypatch.setattr(os, "posix_fallocate", full, raising=False)

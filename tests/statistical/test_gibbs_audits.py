@@ -23,7 +23,7 @@ from discreet.mechanisms.gibbs_posterior.langevin_chains import langevin_chains
 from discreet.noise.sources import SeededNoise
 from discreet.queries.losses import Loss, Tabulated
 from discreet.sources import CodedRows, Dataset
-from discreet.sources.design import Design
+from discreet.sources.dataset import Design
 
 DELTA, EPSILON = 0.02, 2.0
 FEW, MANY, TIGHT = 6_000, 200_000, 1_000_000

@@ -9,8 +9,14 @@ import pytest
 from discreet.errors import QueryError
 from discreet.mechanisms import ConcentratedSample, DiffusedSample, DirectSample
 from discreet.studies.adversary import greedy_adversary, local_epsilon
-from discreet.studies.draws_error import crossing, laplace_error, posterior_error, relative_variance, tempered_error
-from discreet.studies.held_out import held_out
+from discreet.studies.draws_error import (
+    crossing,
+    held_out,
+    laplace_error,
+    posterior_error,
+    relative_variance,
+    tempered_error,
+)
 
 ADVERSARY = {1: 2.19722457734, 2: 2.63054663995, 5: 3.29589708158, 10: 3.70130197551, 50: 4.21212759788}
 ADVERSARY[100] = 4.29913897487

@@ -21,38 +21,8 @@ from discreet.errors import GuaranteeError
 
 __all__ = [
     "cyclic_langevin_mu",
-    "langevin_mu_from",
-    "noiseless_start_distance",
     "projected_langevin_mu",
 ]
-
-
-def langevin_mu_from(
-    distance: float, gradient: float, step: float, steps: float, *, convexity: float, smoothness: float
-) -> float:
-    """Gaussian DP of the last iterate when neighbours start at most `distance` apart, a public bound.
-
-        mu = ( c^t z_0 + s (1 - c^t)/(1 - c) ) sqrt( (1 - c²)/(1 - c^2t) ),   z_0 = distance / sqrt(2h)
-
-    Exact on quadratics. Distance 0 is a public start; the exact minimiser of U has distance ≤ gradient / m, but one
-    found numerically is not exact: bound it by `noiseless_start_distance`, or by (gradient + 2 tol) / m if an optimiser
-    guarantees ||grad U|| ≤ tol on every dataset, and never start elsewhere when it fails.
-    """
-    gap = _gap(gradient, step, steps, convexity, smoothness)
-    if not 0.0 <= distance < math.inf:
-        raise GuaranteeError(f"distance must be a number of at least 0, got {distance!r}")
-    return _mu_from(distance, gradient, step, steps, gap)
-
-
-def noiseless_start_distance(gradient: float, step: float, steps: int, *, convexity: float, smoothness: float) -> float:
-    """How far apart neighbours are after `steps` gradient steps without noise from one public point, converged or not.
-
-    h gradient (1 - c^k)/(1 - c), which is (gradient / m)(1 - c^k) for h ≤ 2 / (m + M).
-    """
-    gap = _gap(gradient, step, max(steps, 1), convexity, smoothness)
-    if steps < 0:
-        raise GuaranteeError(f"steps must be at least 0, got {steps!r}")
-    return step * gradient * _geometric(gap, steps) if steps else 0.0
 
 
 def projected_langevin_mu(

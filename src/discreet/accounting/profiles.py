@@ -36,10 +36,8 @@ __all__ = [
     "beta_diffused_scale",
     "beta_epsilon",
     "discrete_gaussian_delta",
-    "discrete_gaussian_epsilon",
     "discrete_gaussian_tail",
     "discrete_laplace_delta",
-    "discrete_laplace_epsilon",
 ]
 
 
@@ -105,11 +103,6 @@ def discrete_laplace_delta(shift: int, scale: float, epsilon: float) -> float:
     return outward_delta(max(float(gain.max()), 0.0) / (1 + math.exp(-1 / scale)))
 
 
-def discrete_laplace_epsilon(shift: int, scale: float, delta: float) -> float:
-    """The smallest epsilon certified at `delta`, rounded up; shift / scale at delta = 0."""
-    return solve_decreasing(lambda epsilon: discrete_laplace_delta(shift, scale, epsilon), delta)
-
-
 def discrete_gaussian_delta(shift: int, sigma: float, epsilon: float) -> float:
     """Profile of noise ∝ e^{-k²/2 sigma²} against itself shifted by an integer, rounded up.
 
@@ -122,12 +115,6 @@ def discrete_gaussian_delta(shift: int, sigma: float, epsilon: float) -> float:
     with np.errstate(divide="ignore"):  # a tail that underflows is 0, its logarithm -inf
         other = np.exp(np.minimum(epsilon + np.log(below), 0.0))
     return outward_delta(max(float((above - other + ROUNDING * (above + other)).max()), 0.0))
-
-
-def discrete_gaussian_epsilon(shift: int, sigma: float, delta: float) -> float:
-    """The smallest epsilon certified at `delta`, rounded up."""
-    _check_delta(delta)
-    return solve_decreasing(lambda epsilon: discrete_gaussian_delta(shift, sigma, epsilon), delta)
 
 
 def discrete_gaussian_tail(last: ArrayLike, sigma: float) -> Array:

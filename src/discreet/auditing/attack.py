@@ -18,8 +18,7 @@ from discreet.queries.losses import Loss
 from discreet.queries.statistics import Statistics
 from discreet.schema import Person, Schema
 from discreet.sources import Source
-from discreet.sources.dataset import IntegerArray
-from discreet.sources.design import Design
+from discreet.sources.dataset import Design, IntegerArray
 
 __all__ = ["attack_pair", "audit"]
 

@@ -6,7 +6,7 @@ A unit that owned `owned` equal rows owns `left` equal rows afterwards, of which
 
 Equal rows suffice, since lengths are convex in what each row adds; and `left` is the fewest or the most, since the move
 is linear in it. Numbers are tried at their two ends, in the middle, and at the ends scaled by ±1/(p+1), where the first
-and second moments of p columns move furthest (mechanisms/noisy_statistics.md, Lemma 1).
+and second moments of p columns move furthest (mechanisms/noisy_statistics/proof.md, Lemma 1).
 """
 
 import itertools
@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.queries.centred_columns import Axis
-from discreet.queries.counts_and_sums import Statistic, levels_of
+from discreet.queries.counts_and_sums import Axis, Statistic, levels_of
 from discreet.queries.statistics import Statistics
 from discreet.schema import Record
 

@@ -17,7 +17,7 @@ from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Branch, Loss
 from discreet.schema import LabelOnly, Person
 from discreet.sources import CodedRows, Dataset
-from discreet.sources.design import Design
+from discreet.sources.dataset import Design
 
 __all__ = ["LossPair", "dense_rows", "furthest_pair"]
 

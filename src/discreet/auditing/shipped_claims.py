@@ -17,8 +17,7 @@ from discreet.ledger.filters import FILTERS
 from discreet.mechanisms import NoisyStatistics
 from discreet.models import NaiveBayes
 from discreet.noise import DiscreteGaussian
-from discreet.queries.centred_columns import PRODUCT_BITS
-from discreet.queries.counts_and_sums import Counts, Sum
+from discreet.queries.counts_and_sums import PRODUCT_BITS, Counts, Sum
 from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Column, Person, Record, Relation, Schema, Unit
 

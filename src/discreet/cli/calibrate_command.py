@@ -18,7 +18,7 @@ from discreet.cli import terminal
 from discreet.errors import GuaranteeError
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.calibration import Argument, Calibration
+    from discreet.mechanisms.base import Argument, Calibration
 
 __all__ = ["app", "commands"]
 

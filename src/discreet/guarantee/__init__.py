@@ -3,11 +3,10 @@
 Kinds and versions are never removed and never change meaning; an unknown kind or a newer version is refused.
 """
 
-from discreet.guarantee.basis import Basis, Guarantee
+from discreet.guarantee.basis import ZCDP, ApproxDP, Basis, BoundedRange, GaussianDP, Guarantee, Leaf, PureDP
 from discreet.guarantee.budget import Budget
 from discreet.guarantee.certificates import AllOf, Within
 from discreet.guarantee.conjugate import ConjugateProfile, RenyiDP
-from discreet.guarantee.leaves import ZCDP, ApproxDP, BoundedRange, GaussianDP, Leaf, PureDP
 from discreet.guarantee.nodes import Composed, Node, Repeated
 from discreet.guarantee.stored import GUARANTEES, from_json
 

@@ -14,9 +14,8 @@ from discreet.accounting import conversions
 from discreet.accounting.loss_distribution import LossDistribution, compose_all, grid_for
 from discreet.accounting.rounding import ULPS, rational, typed_root_up, typed_up
 from discreet.errors import GuaranteeError
-from discreet.guarantee.basis import Basis, Guarantee
+from discreet.guarantee.basis import ZCDP, ApproxDP, Basis, GaussianDP, Guarantee, Leaf, PureDP
 from discreet.guarantee.certificates import Within, within_delta, within_epsilon
-from discreet.guarantee.leaves import ZCDP, ApproxDP, GaussianDP, Leaf, PureDP
 
 __all__ = ["Composed", "Node", "Repeated"]
 

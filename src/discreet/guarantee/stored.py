@@ -19,6 +19,12 @@ that holds one; the parts of such lists are compared one by one.
 
 A request is answered by the same law whatever version prices it, so an older price is never a reason to withhold the
 answer it paid for.
+
+The version of the accounting: which numbers this library gives to a request.
+
+Every ledger entry and release records it. It is raised by one whenever the certificate or the price of some request
+changes by more than 1e-9 of itself, up or down; the golden releases in the tests notice when it was forgotten. Entries
+and releases that name none were written before versions were counted: they are version 0.
 """
 
 import math
@@ -30,14 +36,24 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import GuaranteeError
-from discreet.guarantee.basis import Basis, Guarantee
+from discreet.errors import DiscreetError, GuaranteeError
+from discreet.guarantee.basis import ZCDP, ApproxDP, Basis, BoundedRange, GaussianDP, Guarantee, PureDP
 from discreet.guarantee.certificates import AllOf, Within
 from discreet.guarantee.conjugate import ConjugateProfile, RenyiDP
-from discreet.guarantee.leaves import ZCDP, ApproxDP, BoundedRange, GaussianDP, PureDP
 from discreet.guarantee.nodes import Composed, Repeated
 
-__all__ = ["GUARANTEES", "TOLERANCE", "Restated", "above", "from_json", "read_today", "same"]
+__all__ = [
+    "ACCOUNTING",
+    "GUARANTEES",
+    "TOLERANCE",
+    "UNVERSIONED",
+    "Restated",
+    "above",
+    "from_json",
+    "read_today",
+    "read_version",
+    "same",
+]
 
 TOLERANCE = 1e-9
 DELTAS = (0.0, 1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
@@ -60,6 +76,9 @@ GUARANTEES: dict[str, type[Guarantee]] = {
         ZCDP,
     )
 }
+
+UNVERSIONED = 0
+ACCOUNTING = 1
 
 
 def from_json(body: Mapping[str, Any], words: Basis | None = None) -> Guarantee:
@@ -142,3 +161,11 @@ def _alike(one: Any, other: Any) -> bool:
     if isinstance(one, float) or isinstance(other, float):
         return isinstance(other, int | float) and math.isclose(one, other, rel_tol=TOLERANCE)
     return bool(one == other)
+
+
+def read_version(field: str, found: Any, error: type[DiscreetError]) -> int:
+    """A version as files write it; refused where only a newer library knows it."""
+    if not isinstance(found, int) or isinstance(found, bool) or not UNVERSIONED <= found <= ACCOUNTING:
+        known = f"a whole number from {UNVERSIONED} to {ACCOUNTING}"
+        raise error(f"{field} must be {known} in this version of discreet, got {found!r}")
+    return found

@@ -30,9 +30,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet import files
-from discreet.accounting import version
 from discreet.errors import DiscreetError, LedgerError
-from discreet.guarantee import Guarantee, from_json
+from discreet.guarantee import Guarantee, from_json, stored
 from discreet.ledger.filters import plain
 
 __all__ = [
@@ -150,7 +149,7 @@ def reserve_content(
 ) -> dict[str, Any]:
     """The body of a reserve event: amounts are texts, so that no reader rounds them."""
     return {
-        "accounting": version.ACCOUNTING,
+        "accounting": stored.ACCOUNTING,
         "request": request_key(recipe),
         "recipe": dict(recipe),
         "guarantee": guarantee.to_json(),
@@ -168,7 +167,7 @@ def read_amount(text: Any) -> Decimal:
 
 def accounting_of(content: Mapping[str, Any]) -> int:
     """The version of the accounting that priced what an event says; events without one are older than versions."""
-    return version.read_version("Ledger.accounting", content.get("accounting", version.UNVERSIONED), LedgerError)
+    return stored.read_version("Ledger.accounting", content.get("accounting", stored.UNVERSIONED), LedgerError)
 
 
 def read_entry(reserve: Event, settle: Event | None) -> Entry:

@@ -16,9 +16,8 @@ from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.accounting import version
 from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
-from discreet.guarantee import Budget, Guarantee
+from discreet.guarantee import Budget, Guarantee, stored
 from discreet.guarantee.stored import same
 from discreet.ledger.events import (
     Entry,
@@ -64,7 +63,7 @@ class Ledger:
         store = SqliteStore(path)
         store.create(
             {
-                "accounting": version.ACCOUNTING,  # of the limit
+                "accounting": stored.ACCOUNTING,  # of the limit
                 "format": FORMAT,
                 "nonce": secrets.token_hex(16),  # no two ledgers share a hash, not even of equal budgets and entries
                 "budget": budget.to_json(),
@@ -117,7 +116,7 @@ class Ledger:
             known = None if found is None else _entry(events, found)
         with localcontext(EXACT):
             asked = guarantee if known is None else known.guarantee
-            free = known is not None and (known.release is not None or known.accounting < version.ACCOUNTING)
+            free = known is not None and (known.release is not None or known.accounting < stored.ACCOUNTING)
             spend = Decimal(0) if free else self.price(asked)  # slow ones are not priced under the lock
             with self._store.write() as events:
                 found = events.requested(request)
@@ -180,7 +179,7 @@ class Ledger:
             raise LedgerError(f"Ledger.verify head must be 64 hexadecimal digits, got {head!r}")
         with localcontext(EXACT), self._store.read() as events:
             generous = self.limit * LEAST > self.filter.limit(self.budget)
-            if generous and self._accounting == version.ACCOUNTING:
+            if generous and self._accounting == stored.ACCOUNTING:
                 raise LedgerError("Ledger event 1 must have a limit within its budget: the ledger was altered")
             cheap = replay(events, self.limit, head, self.price)
             events.check_indexes()
@@ -247,7 +246,7 @@ def _resume(entry: Entry, request: str, guarantee: Guarantee, price: Decimal) ->
     if entry.release is not None:
         return entry
     held = entry.guarantee
-    older = entry.accounting < version.ACCOUNTING and (held.relation, held.unit) == (guarantee.relation, guarantee.unit)
+    older = entry.accounting < stored.ACCOUNTING and (held.relation, held.unit) == (guarantee.relation, guarantee.unit)
     if not older and not same(held, guarantee):
         raise GuaranteeError(
             f"Ledger.reserve guarantee must be the one reserved for this recipe, {held!r}, got {guarantee!r}"

@@ -8,9 +8,8 @@ charged, and is reported where today's price is higher.
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 
-from discreet.accounting import version
 from discreet.errors import GuaranteeError, LedgerError
-from discreet.guarantee import Guarantee
+from discreet.guarantee import Guarantee, stored
 from discreet.ledger.events import Entry, Event, entry_id, read_entry, request_key
 from discreet.ledger.filters import SMALLEST_REQUEST
 
@@ -52,7 +51,7 @@ class _Totals:
         self.open.add(entry.id)
 
     def _check_price(self, entry: Entry, event: Event) -> None:
-        older = entry.accounting < version.ACCOUNTING
+        older = entry.accounting < stored.ACCOUNTING
         try:
             price = self.price(entry.guarantee)
         except GuaranteeError:

@@ -1,17 +1,22 @@
-"""What a mechanism is: it states its guarantee from public facts alone, then answers a query once."""
+"""What a mechanism is: it states its guarantee from public facts alone, then answers a query once.
+
+A mechanism that can be calibrated without a table has a function for it, its `calibrate`: from a requested guarantee to
+its parameter, and the guarantee that parameter then carries. The command line reads its options from the signature.
+Every search is monotone and returns its safe end: more noise, a hotter posterior, a smaller scale.
+"""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Budget, Guarantee
-from discreet.mechanisms.calibration import Calibration
 from discreet.mechanisms.draws.public_grid import FINEST, NORMAL_ERROR, RATIO_ERROR, finest_grid
 from discreet.noise import NoiseLaw
 from discreet.noise.sources import NoiseSource
@@ -21,15 +26,21 @@ from discreet.sources import Dataset
 __all__ = [
     "NORMAL_ERROR",
     "RATIO_ERROR",
+    "Argument",
+    "Calibration",
+    "Delta",
     "Drawing",
+    "Epsilon",
     "Mechanism",
+    "Order",
     "Progress",
     "Reading",
+    "Records",
     "Released",
     "Score",
+    "Shares",
     "check_draws",
     "check_grid",
-    "check_label",
     "check_records",
     "checked_interval",
     "public_grid",
@@ -42,6 +53,36 @@ Progress = Callable[[int], None] | None
 Score = Callable[[Sequence[Mapping[str, Any]]], np.ndarray[Any, np.dtype[np.float64]]]
 
 LARGEST = 1.79e308  # of numbers that doubles hold
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What the command line says of an argument, and the range of a whole number."""
+
+    help: str
+    least: int | None = None
+    most: int | None = None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """One parameter by name, the guarantee it carries, and whether a proof stands behind it.
+
+    `proved` is False only for a printed bound of the literature outside its proved range.
+    """
+
+    name: str
+    value: float
+    guarantee: Guarantee
+    proved: bool = True
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise GuaranteeError(f"calibrate.{self.name} must be a finite number, got {self.value!r}: ask for less")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: the parameter under its own name."""
+        return {self.name: self.value, "guarantee": self.guarantee.to_json(), "proved": self.proved}
 
 
 @dataclass(frozen=True)
@@ -129,15 +170,19 @@ class Mechanism(ABC):
 
 
 class Drawing(Mechanism):
-    """A mechanism that releases draws of parameters: `log_draws` is all that differs in how they are read."""
+    """A mechanism that releases draws of parameters; whether their law is known is all that differs in reading them."""
 
     @abstractmethod
     def note(self, query: Any) -> str:
         """What was drawn, in words."""
 
     def log_draws(self, query: Any, value: Mapping[str, Array]) -> Callable[[Any], Array] | None:
-        """Log-probability of the released draws at every value of the exact statistic; None where it is not known."""
-        return None
+        """Log-probability of the released draws at every value of the exact statistic, by the `log_law` of a real one.
+
+        None where the mechanism does not know it.
+        """
+        law = getattr(self, "log_law", None) if query.family.law else None
+        return None if law is None else partial(law, query, value[query.family.parameter])
 
     def read(self, model: Any, query: Any, value: Mapping[str, Array], reading: Reading) -> Any:
         """The draws, and what their law says of the parameter."""
@@ -149,12 +194,6 @@ class Drawing(Mechanism):
         exact, other = (table.source.statistics(pair.query.whole) for table in (pair.dataset, pair.neighbour))
         found: Score = pair.query.family.score(exact, other)
         return found
-
-
-def check_label(kind: str, label: object) -> None:
-    """A label is a short printable text: it is public and appears in ledgers and reports."""
-    if not (isinstance(label, str) and len(label) <= 200 and (label == "" or label.isprintable())):
-        raise GuaranteeError(f"{kind}.label must be a printable text of at most 200 characters, got {label!r}")
 
 
 def check_grid(kind: str, grid: object) -> float | None:
@@ -216,3 +255,10 @@ def checked_interval(kind: str, interval: Any) -> tuple[float, float] | None:
     if len(ends) != 2 or len(numbers) != 2 or not numbers[0] < numbers[1]:
         raise GuaranteeError(f"{kind}.interval must be two finite numbers, lower first, got {interval!r}")
     return float(numbers[0]), float(numbers[1])
+
+
+Epsilon = Annotated[float, Argument("Requested epsilon.")]
+Delta = Annotated[float | None, Argument("Requested delta.")]
+Order = Annotated[float | None, Argument("Rényi order at which epsilon is meant.")]
+Shares = Annotated[tuple[float, ...], Argument("Beta or Dirichlet prior, comma-separated: 6,12.")]
+Records = Annotated[int, Argument("Public number of records.", 0, 2**48)]

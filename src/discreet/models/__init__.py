@@ -9,7 +9,7 @@ from discreet.models.convex_loss import ConvexLoss
 from discreet.models.dirichlet_categorical import DirichletCategorical
 from discreet.models.event_log_hmm import EventLogHMM
 from discreet.models.linear_regression import LinearRegression
-from discreet.models.margin_models import HingeClassifier, HuberRegression, LogisticRegression, PoissonRegression
+from discreet.models.loss_model import HingeClassifier, HuberRegression, LogisticRegression, PoissonRegression
 from discreet.models.multivariate_normal import MultivariateNormal
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.models.normal import Normal
@@ -42,23 +42,5 @@ __all__ = [
     "StatisticsModel",
 ]
 
-MODELS: dict[str, type[Any]] = {
-    "BayesianNetwork": BayesianNetwork,
-    "BetaBernoulli": BetaBernoulli,
-    "DirichletCategorical": DirichletCategorical,
-    "EventLogHMM": EventLogHMM,
-    "GammaExponential": GammaExponential,
-    "GammaPoisson": GammaPoisson,
-    "LinearRegression": LinearRegression,
-    "MultivariateNormal": MultivariateNormal,
-    "NaiveBayes": NaiveBayes,
-    "Normal": Normal,
-    "NormalMean": NormalMean,
-    "ConvexLoss": ConvexLoss,
-    "HingeClassifier": HingeClassifier,
-    "HuberRegression": HuberRegression,
-    "LogisticRegression": LogisticRegression,
-    "PoissonRegression": PoissonRegression,
-    "QuadraticMean": QuadraticMean,
-    "StatisticalQuery": StatisticalQuery,
-}
+SOCKETS = ("MODELS", "Model", "StatisticsModel")
+MODELS: dict[str, type[Any]] = {name: globals()[name] for name in __all__ if name not in SOCKETS}  # a line above each

@@ -27,6 +27,7 @@ __all__ = [
     "column_names",
     "dirichlet_prior",
     "number",
+    "pair",
     "prior_number",
 ]
 
@@ -157,6 +158,13 @@ def checked_prior(field: str, prior: Any) -> float | tuple[float, ...]:
     if isinstance(prior, list | tuple):
         return tuple(prior_number(field, value) for value in prior)
     return prior_number(field, prior)
+
+
+def pair(field: str, prior: Any, names: str) -> tuple[Any, Any]:
+    """A prior of two numbers, which are checked elsewhere."""
+    if not isinstance(prior, tuple | list) or len(prior) != 2:
+        raise QueryError(f"{field} must be a pair {names}, got {prior!r}")
+    return tuple(prior)
 
 
 def prior_number(field: str, value: Any) -> float:

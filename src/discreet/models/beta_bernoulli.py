@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, dirichlet_prior
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, dirichlet_prior, pair
 from discreet.posterior import (
     BernoulliRecord,
     BetaMixture,
@@ -39,10 +39,8 @@ class BetaBernoulli(StatisticsModel):
     by: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.prior, tuple | list) or len(self.prior) != 2:
-            raise QueryError(f"BetaBernoulli.prior must be a pair (a, b), got {self.prior!r}")
-        a, b = dirichlet_prior("BetaBernoulli.prior", tuple(self.prior), 2)
-        object.__setattr__(self, "prior", (a, b))
+        prior = pair("BetaBernoulli.prior", self.prior, "(a, b)")
+        object.__setattr__(self, "prior", dirichlet_prior("BetaBernoulli.prior", prior, 2))
 
     def query(self, schema: Schema) -> Statistics:
         """The count of ones; both counts when their total is private."""

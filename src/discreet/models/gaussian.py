@@ -10,22 +10,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.gaussian.augmentation import augment
 from discreet.inference.gaussian.central_limit import central_limit
-from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
+from discreet.inference.gaussian.gaussian_system import GaussianSystem, NormalNode, Parameters
 from discreet.inference.gaussian.released_sums import Term
 from discreet.models.base import Laws
 from discreet.numerics.arrays import Array
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.statistics import Statistics
 
 __all__ = [
     "MOST_RECORDS",
     "SHAPE",
     "SIGMAS",
+    "Niw",
     "centres",
     "chains_of",
+    "checked_niw",
+    "default_niw",
     "exact_moments",
     "half_widths",
     "independent_draws",
@@ -34,6 +38,7 @@ __all__ = [
     "numbers",
     "plug_in_moments",
     "system_rows",
+    "to_niw",
     "vector",
 ]
 
@@ -43,6 +48,10 @@ SEED = 0  # of the chains: public, so that a release has one posterior
 
 SHAPE = 3.0  # of the default inverse gamma: its mean exists and its deviation equals its mean
 SIGMAS = 3.0  # half of the declared range is three standard deviations, by default
+
+
+# mean, strength, degrees, scale matrix
+Niw = tuple[tuple[float, ...], float, float, tuple[tuple[float, ...], ...]]
 
 
 class Moment(NamedTuple):
@@ -204,3 +213,38 @@ def numbers(field: str, value: Any) -> Array:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise QueryError(f"{field} must be numbers in rows of equal lengths, got {value!r}") from None
+
+
+def default_niw(axes: tuple[Axis, ...]) -> Niw:
+    """One record in the middle of the ranges; covariances around independence, three standard deviations to a bound."""
+    size = len(axes)
+    spread = 2.0 * np.diag((half_widths(axes) / SIGMAS) ** 2)  # degrees of size + 3: the mean covariance is half of it
+    return tuple(centres(axes).tolist()), 1.0, size + 3.0, tuple(map(tuple, spread.tolist()))
+
+
+def to_niw(nodes: tuple[NormalNode, ...]) -> Niw:
+    """The normal-inverse-Wishart law of nodes that each regress on all earlier ones: the inverse of `from_niw`.
+
+    The last node's prior holds all but one row of the pseudo-data's moment matrix, and its rate closes it.
+    """
+    last, size = nodes[-1], len(nodes)
+    moments = np.zeros((size + 1, size + 1))
+    moments[:size, :size] = last.precision
+    moments[size, :size] = moments[:size, size] = last.precision @ last.mean
+    moments[size, size] = 2.0 * last.rate + last.mean @ last.precision @ last.mean
+    strength = float(moments[0, 0])
+    mean = moments[0, 1:] / strength
+    scale = moments[1:, 1:] - strength * np.outer(mean, mean)
+    return tuple(mean.tolist()), strength, 2.0 * last.shape, tuple(map(tuple, scale.tolist()))
+
+
+def checked_niw(field: str, prior: Any, size: int) -> Niw:
+    """A normal-inverse-Wishart prior as plain numbers; whether its matrix is positive definite is checked on use."""
+    if not isinstance(prior, tuple | list) or len(prior) != 4:
+        raise QueryError(f"{field} must be (mean, strength, degrees, scale matrix), got {prior!r}")
+    mean, strength, degrees, scale = prior
+    matrix = numbers(field, scale)
+    if matrix.shape != (size, size) or not np.all(np.isfinite(matrix)):
+        raise QueryError(f"{field} scale must be a matrix of order {size}, got shape {matrix.shape}")
+    kappa, nu = (positive(field, x, error=QueryError) for x in (strength, degrees))
+    return tuple(vector(f"{field} mean", mean, size).tolist()), kappa, nu, tuple(map(tuple, matrix.tolist()))

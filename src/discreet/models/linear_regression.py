@@ -20,8 +20,11 @@ from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Val
 from discreet.models.gaussian import (
     SHAPE,
     SIGMAS,
+    Niw,
     centres,
     chains_of,
+    checked_niw,
+    default_niw,
     exact_moments,
     half_widths,
     independent_draws,
@@ -30,14 +33,12 @@ from discreet.models.gaussian import (
     numbers,
     plug_in_moments,
     system_rows,
+    to_niw,
     vector,
 )
-from discreet.models.multivariate_normal import Niw, checked_niw, default_niw, to_niw
 from discreet.posterior import ChainsPosterior
-from discreet.queries.centred_columns import Axis
-from discreet.queries.counts_and_sums import levels_of
-from discreet.queries.moments import moment_axes, moment_query
-from discreet.queries.statistics import Statistics
+from discreet.queries.counts_and_sums import Axis, levels_of
+from discreet.queries.statistics import Statistics, moment_axes, moment_query
 from discreet.schema import Binary, Categorical, Schema
 
 __all__ = ["LinearRegression"]

@@ -29,9 +29,8 @@ from discreet.models.gaussian import (
     system_rows,
 )
 from discreet.posterior import ChainsPosterior
-from discreet.queries.centred_columns import Axis
-from discreet.queries.moments import moment_axes, moment_query
-from discreet.queries.statistics import Statistics
+from discreet.queries.counts_and_sums import Axis
+from discreet.queries.statistics import Statistics, moment_axes, moment_query
 from discreet.schema import Schema
 
 __all__ = ["Normal"]

@@ -10,12 +10,12 @@ import numpy as np
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.one_sum.clamped_records import ClampedNormal
-from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, number
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, number, pair
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.numerics.arrays import Array
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws, curve_given_draws
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families import GaussianMean
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
@@ -43,10 +43,8 @@ class NormalMean(StatisticsModel):
         object.__setattr__(self, "sd", positive("NormalMean.sd", self.sd, error=QueryError))
         if self.prior is None:
             return
-        if not isinstance(self.prior, tuple | list) or len(self.prior) != 2:
-            raise QueryError(f"NormalMean.prior must be a pair (mean, sd), got {self.prior!r}")
-        mean, sd = self.prior
         field = "NormalMean.prior"
+        mean, sd = pair(field, self.prior, "(mean, sd)")
         object.__setattr__(self, "prior", (number(field, mean), positive(field, sd, error=QueryError)))
         if not 1e-60 <= sd <= 1e60:  # beyond, its square leaves the doubles
             raise QueryError(f"{field} must have a deviation from 1e-60 to 1e60, got {sd!r}")

@@ -13,12 +13,12 @@ import numpy as np
 
 from discreet.errors import QueryError
 from discreet.inference.one_sum.clamped_records import ClampedExponential, ClampedPoisson, ClampedRecord
-from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, prior_number
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, pair, prior_number
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.numerics.arrays import Array
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws, curve_given_draws
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families import ExponentialRate, OneSum, PoissonRate
 from discreet.queries.statistics import Statistics
 from discreet.schema import Bounded, Count, Schema
@@ -38,10 +38,8 @@ class RateModel(StatisticsModel):
 
     def __post_init__(self) -> None:
         field = f"{type(self).__name__}.prior"
-        if not isinstance(self.prior, tuple | list) or len(self.prior) != 2:
-            raise QueryError(f"{field} must be a pair (shape, rate), got {self.prior!r}")
-        shape, rate = (prior_number(field, value) for value in self.prior)
-        object.__setattr__(self, "prior", (shape, rate))
+        numbers = tuple(prior_number(field, value) for value in pair(field, self.prior, "(shape, rate)"))
+        object.__setattr__(self, "prior", numbers)
 
     @abstractmethod
     def check(self, schema: Schema) -> None:

@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.errors import QueryError
-from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, dirichlet_prior
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, dirichlet_prior, pair
 from discreet.models.sums import plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.numerics.arrays import Array
 from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families import BoundedMean
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
@@ -42,9 +41,8 @@ class StatisticalQuery(StatisticsModel):
     by: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.prior, tuple | list) or len(self.prior) != 2:
-            raise QueryError(f"StatisticalQuery.prior must be a pair (a, b), got {self.prior!r}")
-        object.__setattr__(self, "prior", dirichlet_prior("StatisticalQuery.prior", tuple(self.prior), 2))
+        prior = pair("StatisticalQuery.prior", self.prior, "(a, b)")
+        object.__setattr__(self, "prior", dirichlet_prior("StatisticalQuery.prior", prior, 2))
 
     def query(self, schema: Schema) -> Statistics:
         """The sum of the column."""

@@ -7,8 +7,7 @@ import numpy as np
 from discreet.inference.one_sum.clamped_records import ClampedRecord, ValueGrid
 from discreet.inference.one_sum.fourier import NoisySum
 from discreet.models.base import Laws, Value
-from discreet.queries.centred_columns import Axis
-from discreet.queries.counts_and_sums import Counts, Statistic, Sum
+from discreet.queries.counts_and_sums import Axis, Counts, Statistic, Sum
 from discreet.queries.families import OneSum
 from discreet.queries.statistics import Statistics, used_rows
 from discreet.schema import Schema

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from discreet.errors import QueryError, SchemaError
 from discreet.queries.losses.base import Loss
 from discreet.schema import Column, Schema
-from discreet.schema.arrow_cell import UNREADABLE, arrow_coded
+from discreet.schema.arrow_cell import UNREADABLE, arrow_coded, frame_columns, package_of
 from discreet.schema.cell import Codes
-from discreet.schema.coded_cell import coded_objects
-from discreet.schema.frame_columns import frame_columns, package_of
+from discreet.schema.columns import coded_objects
 
 __all__ = ["new_codes", "new_rows"]
 

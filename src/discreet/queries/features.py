@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
-from discreet.queries.centred_columns import Axis
-from discreet.queries.counts_and_sums import levels_of
+from discreet.queries.counts_and_sums import Axis, levels_of
 from discreet.schema import Binary, Categorical, Schema
 
 __all__ = ["MOST_COEFFICIENTS", "Features"]

@@ -11,21 +11,39 @@ its own unit. From it follows what one *unit* moves, k rows at most, for every r
 | replace-one otherwise | k max(replace, toggle) | k² max(replace, toggle) |
 | replace-one in groups: a row may change its group | k 2 toggle | k² max(replace, 2 toggle) |
 
-Proofs: mechanisms/noisy_statistics.md.
+Proofs: mechanisms/noisy_statistics/proof.md.
+
+Second moments of several columns at once: the statistics of every normal model, and how far a row moves them.
+
+With p numeric columns in [-1, 1] (each in units of its reach) and F categorical columns the statistics are
+
+    no categories   Σ u_j, Σ u_i u_j (i ≤ j), and the number of rows where it is private
+    categories      rows per level, Σ u_j within every level, rows per pair of levels, Σ u_i u_j (i ≤ j)
+
+| one row | L1 | squared L2 |
+|---|---|---|
+| replaced, sums and products | p (p + 2)² / 2(p + 1) | (p + 1)² |
+| replaced, products only | p (p + 1) / 2 | p² |
+| toggled, sums and products | p (p + 3) / 2 | p (p + 3) / 2 |
+| toggled, products only | p (p + 1) / 2 | p (p + 1) / 2 |
+
+plus, for each category and each pair of categories, the table of its rows, and for each category the p sums within its
+levels (proofs: mechanisms/noisy_statistics/proof.md, Lemmas 1 to 3).
 """
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations, combinations_with_replacement
 from math import prod
 from typing import ClassVar
 
 from discreet.errors import QueryError
-from discreet.queries.counts_and_sums import Counts, RowMove, Statistic, levels_of, row_move
+from discreet.queries.counts_and_sums import PRODUCT_BITS, Axis, Counts, RowMove, Statistic, Sum, levels_of, row_move
 from discreet.queries.families.base import Family
 from discreet.schema import LabelOnly, Person, Schema
 from discreet.schema.row_counts import KnownSize, NormalSizes, ShareSizes, Sizes, UniformSizes
 
-__all__ = ["Statistics", "used_rows"]
+__all__ = ["Statistics", "moment_axes", "moment_query", "most_rows_used", "used_rows"]
 
 
 @dataclass(frozen=True)
@@ -148,12 +166,7 @@ class Statistics:
     @property
     def largest_total(self) -> int:
         """A public upper bound on the number of used rows."""
-        bound = self.schema.n if self.schema.relation == "replace-one" else self.schema.n_max
-        if bound is None:
-            raise QueryError(
-                "Schema.n must be declared (or counted by dc.open) before a model can be queried, got None"
-            )
-        return bound * self.schema.unit.max_records
+        return most_rows_used(self.schema)
 
     @property
     def sizes(self) -> Sizes:
@@ -169,7 +182,45 @@ class Statistics:
         return whole if len(self.groups) <= 1 else ShareSizes(whole, len(self.groups))  # one group is everybody
 
 
+def most_rows_used(schema: Schema) -> int:
+    """A public upper bound on the number of used rows."""
+    bound = schema.n if schema.relation == "replace-one" else schema.n_max
+    if bound is None:
+        raise QueryError("Schema.n must be declared (or counted by dc.open) before a model can be queried, got None")
+    return bound * schema.unit.max_records
+
+
 def used_rows(schema: Schema, columns: tuple[str, ...]) -> int | None:
     """The public number of rows a query on these columns uses; None where it is private."""
     varies = isinstance(schema.unit, Person) or any(schema.column(name).missing == "exclude" for name in columns)
     return None if varies else schema.n
+
+
+def moment_query(schema: Schema, numbers: tuple[str, ...], categories: tuple[str, ...], by: str | None) -> Statistics:
+    """All second moments of the columns, for every level of `by` where it is given."""
+    every = (*numbers, *categories) if by is None else (*numbers, *categories, by)
+    counted = not categories and (by is not None or used_rows(schema, every) is None)
+    statistics: list[Statistic] = [Counts.over(schema, "n")] if counted else []
+    statistics += [Counts.over(schema, name, name) for name in categories]
+    statistics += [Counts.over(schema, f"{a} x {b}", a, b) for a, b in combinations(categories, 2)]
+    for within in categories or (None,):
+        suffix = "" if within is None else f" in {within}"
+        statistics += [Sum.of(schema, f"{name}{suffix}", name, bits=PRODUCT_BITS, within=within) for name in numbers]
+    for a, b in combinations_with_replacement(numbers, 2):
+        statistics.append(Sum.of(schema, f"{a} * {b}", a, b, bits=PRODUCT_BITS))
+    tables = [s for s in statistics if not s.axes or s.categories]
+    joint = sum((table.move for table in tables), _numbers_move(len(numbers), sums=not categories))
+    return Statistics(schema, tuple(statistics), joint=joint).grouped(by)
+
+
+def moment_axes(schema: Schema, numbers: tuple[str, ...]) -> tuple[Axis, ...]:
+    """The axes on which the columns are summed and multiplied."""
+    return tuple(Axis.of(schema, name, PRODUCT_BITS) for name in numbers)
+
+
+def _numbers_move(p: int, *, sums: bool) -> RowMove:
+    if sums:
+        toggle = Fraction(p * (p + 3), 2)
+        return RowMove(Fraction(p * (p + 2) ** 2, 2 * (p + 1)), toggle, Fraction((p + 1) ** 2), toggle)
+    triangle = Fraction(p * (p + 1), 2)
+    return RowMove(triangle, triangle, Fraction(p**2), triangle)

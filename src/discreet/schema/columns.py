@@ -1,8 +1,8 @@
 """Columns of a table: public declarations that give every conceivable cell exactly one meaning.
 
 Every column declares a *total* rule: each conceivable cell has exactly one meaning, so nothing that happens later
-can depend on whether a cell was well formed (design rule 4.3). Numbers clip to their bounds; a cell that is
-not a number or not a declared level follows `missing`:
+can depend on whether a cell was well formed. Numbers clip to their bounds; a cell that is not a number or
+not a declared level follows `missing`:
 
 * a level or value: the cell counts as that one;
 * `"exclude"`: the row adds nothing to statistics that use the column, and the number of used rows is private;
@@ -10,13 +10,42 @@ not a number or not a declared level follows `missing`:
 """
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from discreet.errors import SchemaError
-from discreet.schema.cell import LARGEST_STEPS, LONGEST_LEVEL, NO_LEVEL, NO_NUMBER, Truths, clipped_steps
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["KINDS", "Binary", "Bounded", "Categorical", "Column", "Count", "is_integer", "without_none"]
+from discreet.errors import SchemaError
+from discreet.schema.cell import (
+    LARGEST_STEPS,
+    LONGEST_LEVEL,
+    NO_LEVEL,
+    NO_NUMBER,
+    Codes,
+    Truths,
+    clipped_steps,
+    longest_text,
+    number_of,
+    text_of,
+)
+
+__all__ = [
+    "KINDS",
+    "Binary",
+    "Bounded",
+    "Categorical",
+    "Column",
+    "Count",
+    "coded_objects",
+    "is_integer",
+    "level_numbers",
+    "level_texts",
+    "steps_or_default",
+    "without_none",
+]
 
 
 class _OfLevels:
@@ -222,3 +251,50 @@ def is_integer(value: object) -> bool:
 def without_none(body: dict[str, Any]) -> dict[str, Any]:
     """The entries that say something."""
     return {key: value for key, value in body.items() if value is not None}
+
+
+def coded_objects(column: Column, cells: Iterable[object]) -> Codes:
+    """The level codes or grid steps of Python objects; a bad one is the default, or `column.excluded`."""
+    longest = longest_text(column.levels)
+    texts = [text_of(cell, column.truths, longest) for cell in cells]
+    if column.holds == "levels":
+        return _level_codes(column, texts)
+    numbers = [None if text is None else number_of(text) for text in texts]
+    return steps_or_default(column, np.array([np.nan if value is None else value for value in numbers]))
+
+
+def level_texts(column: Binary | Categorical) -> dict[str, int]:
+    """The code of each text of a level."""
+    return {text: place % len(column.levels) for place, text in enumerate(column.spellings)}
+
+
+def level_numbers(column: Binary | Categorical) -> dict[float, int]:
+    """The code of each finite number that is a level, except those that are the same number as another level."""
+    numbers = [(number_of(level), code) for code, level in enumerate(column.levels)]
+    finite = [(value + 0.0, code) for value, code in numbers if value is not None and math.isfinite(value)]  # one zero
+    times = Counter(value for value, _ in finite)
+    return {value: code for value, code in finite if times[value] == 1}
+
+
+def steps_or_default(column: Bounded | Count, values: NDArray[np.float64]) -> Codes:
+    """The grid steps of each number; a bad one, NaN, is the default, or `column.excluded`."""
+    default = column.default_value
+    held = np.where(np.isnan(values), column.lower if default is None else default, values)
+    steps = clipped_steps(held, column.lower, column.upper, column.step).astype(np.int64)
+    return np.where(np.isnan(values), column.excluded, steps) if default is None else np.asarray(steps)
+
+
+def _level_codes(column: Binary | Categorical, texts: Iterable[str | None]) -> Codes:
+    """The level of each text, by text, else by number; a bad one is the default, or `column.excluded`."""
+    by_text, by_number = level_texts(column), level_numbers(column)
+    default = column.excluded if column.default_code is None else column.default_code
+
+    def code(text: str | None) -> int:
+        if text is None:
+            return default
+        found = by_text.get(text.lower() if column.any_case else text)
+        if found is None and by_number:
+            found = by_number.get(number_of(text))  # type: ignore[arg-type]
+        return default if found is None else found
+
+    return np.array([code(text) for text in texts], dtype=np.int64)

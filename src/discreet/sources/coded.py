@@ -15,8 +15,7 @@ from discreet.queries.counts_and_sums import Statistic
 from discreet.queries.losses.base import Loss, Query
 from discreet.queries.statistics import Statistics
 from discreet.schema.cell import NO_NUMBER, Codes
-from discreet.sources.dataset import IntegerArray
-from discreet.sources.design import Design, collected
+from discreet.sources.dataset import Design, IntegerArray, collected
 from discreet.sources.readers.identifiers import known, text_of_identifier
 from discreet.sources.sql.kept_rows import BAD_CELL, SEPARATOR, digest_head
 from discreet.sources.sql.relation import LARGEST_EXACT_DOUBLE

@@ -5,24 +5,48 @@ persons, at their identifiers. `statistics` are exact integers, the same on ever
 and thread count. `design` hands the coded rows themselves to a mechanism that needs them again and again, in the order
 of the source. Nothing else leaves a source, and no event of answering (exception, shape, text) depends on what a row
 contains.
+
+Private rows as the kernels of convex losses read them: numbers and codes in chunks, never expanded to one-hot.
+
+Arrays are (chunks, columns, rows of a chunk); rows that fill up the last chunk, and rows that a bad cell excludes, have
+weight 0. A table above `LARGEST_IN_MEMORY` lies in files without a name and is paged in as it is needed.
 """
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.queries.losses.base import Loss
+from discreet.errors import ReleaseError
+from discreet.queries.losses.base import CHUNK, Loss, Target
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
-from discreet.sources.design import Design
+from discreet.schema.cell import NO_NUMBER
+from discreet.sources.engines.spill import mapped_zeros
 
-__all__ = ["Dataset", "IntegerArray", "Source"]
+__all__ = ["Dataset", "Design", "IntegerArray", "Source", "collected"]
 
 # int64 for counts; Python integers (dtype object) for sums, which may need 128 bits
 IntegerArray = NDArray[np.int64] | NDArray[Any]
+
+Array = NDArray[np.float64]
+Columns = Mapping[str, NDArray[np.int64]]
+
+LARGEST_IN_MEMORY = 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The features and targets of all rows; `shrink` is empty where no row can be longer than the radius."""
+
+    numbers: Array = field(repr=False)
+    codes: NDArray[np.uint16] = field(repr=False)
+    targets: Array = field(repr=False)
+    weights: Array = field(repr=False)
+    shrink: Array = field(repr=False)
 
 
 class Source(Protocol):
@@ -45,3 +69,79 @@ class Dataset:
     id: str
     schema: Schema
     source: Source = field(repr=False)
+
+
+@contextmanager
+def collected(query: Loss, n: int, rows: Iterable[Columns]) -> Iterator[Design]:
+    """The design of n rows that come in pieces of coded columns: level codes (-1: bad), grid steps (NO_NUMBER: bad)."""
+    features = query.features
+    p, c, chunks = len(features.numbers), len(features.categories), max(-(-n // CHUNK), 1)
+    in_files = chunks * CHUNK * 8 * (p + c / 4 + 2) > LARGEST_IN_MEMORY
+    design = Design(
+        numbers=_zeros(in_files, (chunks, p, CHUNK), np.float64),
+        codes=_zeros(in_files, (chunks, c, CHUNK), np.uint16),
+        targets=_zeros(in_files, (chunks, CHUNK), np.float64),
+        weights=_zeros(in_files, (chunks, CHUNK), np.float64),
+        shrink=_zeros(in_files, (chunks if features.shrinks else 0, CHUNK), np.float64),
+    )
+    at = 0
+    for piece in rows:
+        if at + len(next(iter(piece.values()))) > n:  # the source has grown since its units were counted
+            raise ReleaseError("the source must not change while it is read")
+        at = _write(query, design, at, piece)
+    yield design
+
+
+def _write(query: Loss, into: Design, start: int, rows: Columns) -> int:
+    """Encode rows `into` the places of a design from `start` on."""
+    features = query.features
+    size = len(next(iter(rows.values())))
+    used = np.ones(size, dtype=bool)
+    squared = np.full(size, float(len(features.categories)))
+    for j, axis in enumerate(features.numbers):
+        good = rows[axis.column] != NO_NUMBER
+        number = features.scaled(axis, np.where(good, rows[axis.column], axis.low))
+        _put(into.numbers[:, j], start, number)
+        squared += number**2
+        used &= good
+    for j, (name, offset) in enumerate(zip(features.categories, features.offsets, strict=True)):
+        used &= rows[name] >= 0
+        _put(into.codes[:, j], start, offset + np.maximum(rows[name], 0))
+    if features.shrinks:
+        _put(into.shrink, start, features.shrink(squared))
+    if query.target is not None:
+        values, good = _targets(query, query.target, rows[query.target.column])
+        _put(into.targets, start, values)
+        used &= good
+    _put(into.weights, start, used)
+    return start + size
+
+
+def _put(chunks: NDArray[Any], start: int, rows: NDArray[Any]) -> None:
+    """Write one column from row `start` on: the rest of a chunk, whole chunks, the beginning of another."""
+    first, place = divmod(start, CHUNK)
+    head = min(-place % CHUNK, rows.size)
+    whole = (rows.size - head) // CHUNK
+    if head:
+        chunks[first, place : place + head] = rows[:head]
+    first += place > 0
+    chunks[first : first + whole] = rows[head : head + whole * CHUNK].reshape(whole, CHUNK)
+    tail = rows[head + whole * CHUNK :]
+    if tail.size:
+        chunks[first + whole, : tail.size] = tail
+
+
+def _targets(query: Loss, target: Target, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.bool_]]:
+    """The target of every row, and which rows have one."""
+    if target.labels is not None:
+        return np.asarray(target.labels, dtype=np.float64)[np.maximum(rows, 0)], np.asarray(rows >= 0)
+    assert target.axis is not None
+    good = np.asarray(rows != NO_NUMBER)
+    centred = target.axis.centred(np.where(good, rows, target.axis.low))
+    if query.plain_target:
+        return np.asarray(target.axis.centre + target.axis.unit * centred), good
+    return np.asarray(centred / target.axis.reach), good
+
+
+def _zeros(in_files: bool, shape: tuple[int, ...], kind: Any) -> Any:
+    return mapped_zeros(shape, kind) if in_files and 0 not in shape else np.zeros(shape, dtype=kind)

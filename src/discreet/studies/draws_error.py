@@ -6,6 +6,13 @@
 
 with k ~ Binomial(n, p), as in [Foulds et al. 2016, Figure 2]. Sums over k are complete to 1e-15; a draw's mean distance
 is a difference of incomplete beta functions, and the noise is integrated by Gauss rules in its own weight.
+
+What one draw is worth for prediction: the expected log-likelihood of held-out records, per record.
+
+    E log p(x | theta) = rate ψ(A) + (1 - rate) ψ(B) - ψ(A + B),    theta ~ Beta(A, B)      [Geumlek et al. 2017, A.5]
+
+A = a/m + r k and B = b/m + r (n - k) are what a direct, diffused or concentrated draw is made from. A prior that
+matches the truth rewards the draw that trusts it; a prior that does not punishes it.
 """
 
 import math
@@ -13,10 +20,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.mechanisms import ConjugateSample
+from discreet.models import BetaBernoulli
 from discreet.numerics.arrays import Array
+from discreet.schema import Binary, Schema
 
-__all__ = ["crossing", "laplace_error", "posterior_error", "relative_variance", "tempered_error"]
-
+__all__ = ["crossing", "held_out", "laplace_error", "posterior_error", "relative_variance", "tempered_error"]
 
 NODES = 24  # of each half of the Laplace law
 UNIFORM = (1.0, 1.0)
@@ -106,3 +115,13 @@ def _noisy_count(count: Array, scale: float) -> tuple[Array, Array]:
     atom = 0.5 * np.exp(-count / scale)[:, None]
     mass = np.concatenate([atom, at_below, np.broadcast_to(0.5 * weights, above.shape)], axis=1)
     return np.concatenate([np.zeros_like(atom), below, above], axis=1), mass / mass.sum(axis=1, keepdims=True)
+
+
+def held_out(mechanism: ConjugateSample, prior: tuple[float, float], successes: int, n: int, rate: float) -> float:
+    """Expected log-likelihood of a new record that is 1 with probability `rate`, under a draw given k ones of n."""
+    from scipy.special import digamma
+
+    query = BetaBernoulli("x", prior=prior).query(Schema({"x": Binary()}, n=n))
+    r, m = mechanism.fractions(query)
+    a, b = prior[0] / m + r * successes, prior[1] / m + r * (n - successes)
+    return float(rate * digamma(a) + (1.0 - rate) * digamma(b) - digamma(a + b))

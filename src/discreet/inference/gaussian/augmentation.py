@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
-from discreet.inference.gaussian.kernel_inputs import counting_terms, flat, pack
-from discreet.inference.gaussian.released_sums import Term, term_values
+from discreet.inference.gaussian.released_sums import Term, counting_terms, flat, pack, term_values
 from discreet.numerics.arrays import Array, Integers
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.schema.row_counts import Sizes
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from discreet.inference.gaussian.first_guess import first_guess
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
 from discreet.inference.gaussian.released_sums import Term
 from discreet.numerics.arrays import Array
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.schema.row_counts import Sizes
 
 if TYPE_CHECKING:

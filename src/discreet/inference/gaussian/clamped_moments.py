@@ -20,7 +20,7 @@ from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import GaussianSystem
 from discreet.inference.gaussian.released_sums import Term
 from discreet.numerics.arrays import Array, Integers
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 
 if TYPE_CHECKING:
     from discreet.inference.gaussian.kernels.clamped import TermLayout

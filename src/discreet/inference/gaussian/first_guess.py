@@ -12,7 +12,7 @@ import numpy as np
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters
 from discreet.inference.gaussian.released_sums import Term
 from discreet.numerics.arrays import Array
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 
 __all__ = ["first_guess"]
 

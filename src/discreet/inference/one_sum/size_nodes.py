@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.inference.one_sum.power_sums import layout, power_sums
+from discreet.inference.one_sum.record_transforms import layout, power_sums
 from discreet.noise import DiscreteNoise
 from discreet.numerics.arrays import Array
 from discreet.schema.row_counts import NormalSizes, Sizes

@@ -6,17 +6,16 @@ A draw has a Rényi curve (Theorem 1), a mean Gaussian DP (Theorem 2), and two l
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.accounting.conversions import solve_decreasing
-from discreet.accounting.curve_calibration import smallest_within
-from discreet.checks import positive
+from discreet.accounting.conversions import smallest_within, solve_decreasing
+from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, Budget, ConjugateProfile, GaussianDP, Guarantee, Repeated
 from discreet.mechanisms.base import (
@@ -26,7 +25,6 @@ from discreet.mechanisms.base import (
     Released,
     check_draws,
     check_grid,
-    check_label,
     public_grid,
     rounding_words,
 )
@@ -103,11 +101,6 @@ class ConjugateSample(Drawing):
         family, (r, m) = _family(self, query), self.fractions(query)
         laws = family.update(family.exponents / m, r, exact, query.largest_total)
         return log_draws(family, draws, self._grid(query), laws)
-
-    def log_draws(self, query: Statistics, value: Mapping[str, Array]) -> Callable[[Any], Array] | None:
-        """The law of a real parameter is known."""
-        family = _family(self, query)
-        return partial(self.log_law, query, value[family.parameter]) if family.law else None
 
     def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset, progress: Progress = None) -> Released:
         """Read the exact statistic once, draw, round to the public grid.

@@ -7,7 +7,7 @@ from discreet.accounting import divergences, profiles
 from discreet.checks import positive
 from discreet.errors import GuaranteeError
 from discreet.guarantee import ConjugateProfile, Guarantee, RenyiDP
-from discreet.mechanisms.calibration import Calibration, Delta, Epsilon, Order, Records, Shares
+from discreet.mechanisms.base import Calibration, Delta, Epsilon, Order, Records, Shares
 
 __all__ = ["cost_of_a_draw", "largest_scale", "largest_shrink"]
 

@@ -1,4 +1,4 @@
-"""A tempered posterior on the points of a public grid, drawn in whole numbers. Proof: mechanisms/posterior_sample.md.
+"""A tempered posterior on the points of a public grid, drawn in whole numbers. Proof: posterior_sample/proof.md.
 
     u_i = Σ_j s_j t_ij + p_i                                whole numbers: s the statistic, t and p public tables
     w_i = max(M, floor(K exp(-rate (max u - u_i))))         K = 2^120, M = 2^40

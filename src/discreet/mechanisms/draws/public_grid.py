@@ -5,7 +5,7 @@
 A continuous draw is computed as fl(centre + scale · z) or fl(scale · g). The doubles that this can reach are a lattice
 that depends on centre and scale, hence on the rows, and a number that is off the lattice of a neighbouring table tells
 the two apart. Cells that are wide beside the lattice everywhere hide it: at least 2^-24 of the noise, and at least
-2^-32 of the number itself. What remains is a factor on the probability of a cell (mechanisms/conjugate_sample.md,
+2^-32 of the number itself. What remains is a factor on the probability of a cell (mechanisms/conjugate_sample/proof.md,
 Theorem 4).
 """
 

@@ -16,7 +16,7 @@ import numpy as np
 from discreet.accounting.bounded_losses import ball_range
 from discreet.accounting.gibbs import Bound, largest_mu
 from discreet.accounting.rounding import share_down
-from discreet.checks import positive
+from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import AllOf, Basis, BoundedRange, Budget, GaussianDP, Guarantee, Repeated, Within
 from discreet.mechanisms.base import (
@@ -27,14 +27,19 @@ from discreet.mechanisms.base import (
     Score,
     check_draws,
     check_grid,
-    check_label,
     public_grid,
     rounding_words,
 )
 from discreet.mechanisms.draws.public_grid import rounded
 from discreet.mechanisms.gibbs_posterior.exact_draws import normal_draws, rejection_draws
-from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw, Steps, exact_law, langevin_law, pure_law
-from discreet.mechanisms.gibbs_posterior.inverse_temperature import inverse_temperature
+from discreet.mechanisms.gibbs_posterior.gibbs_law import (
+    GibbsLaw,
+    Steps,
+    exact_law,
+    inverse_temperature,
+    langevin_law,
+    pure_law,
+)
 from discreet.mechanisms.gibbs_posterior.langevin_chains import langevin_chains, projected
 from discreet.mechanisms.gibbs_posterior.proposals import anchor_steps, check_pace, proposals_needed
 from discreet.noise.sources import NoiseSource

@@ -11,28 +11,51 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from discreet.accounting.conversions import zcdp_rho
 from discreet.accounting.rounding import rational, root_up, round_up
-from discreet.checks import positive
+from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError
 from discreet.guarantee import ZCDP, Basis, Budget, Guarantee, PureDP
-from discreet.mechanisms.base import Mechanism, Progress, Reading, Released, Score, check_label
-from discreet.mechanisms.noisy_statistics.noise_scale import noise_scale
+from discreet.mechanisms.base import Argument, Calibration, Delta, Mechanism, Progress, Reading, Released, Score
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.sources import NoiseSource
 from discreet.queries.counts_and_sums import RowMove
 from discreet.queries.statistics import Statistics
 from discreet.sources import Dataset
 
-__all__ = ["NoisyStatistics"]
+__all__ = ["NoisyStatistics", "noise_scale"]
 
 PROOF = "in units of the statistics (noisy_statistics.md"
 
 affordable_rho = lru_cache(maxsize=64)(zcdp_rho)  # a pure function of public facts; every run of an audit asks for it
+
+
+def noise_scale(
+    *,
+    l1: Annotated[float | None, Argument("L1 sensitivity, for discrete Laplace noise.")] = None,
+    l2: Annotated[float | None, Argument("L2 sensitivity, for discrete Gaussian noise.")] = None,
+    epsilon: Annotated[float | None, Argument("Requested epsilon.")] = None,
+    delta: Delta = None,
+    rho: Annotated[float | None, Argument("Requested zCDP.")] = None,
+) -> Calibration:
+    """Scale of the noise.
+
+    Example:
+      discreet calibrate noisy-statistics --l1 2 --epsilon 0.5
+      discreet calibrate noisy-statistics --l2 1.4142135623730951 --epsilon 1 --delta 1e-6
+    """
+    if l1 is not None and l2 is None and epsilon is not None and delta is None and rho is None:
+        scale = rational(positive("calibrate.l1", l1)) / rational(positive("calibrate.epsilon", epsilon))
+        return Calibration("scale", round_up(scale), PureDP(epsilon))
+    if l2 is None or l1 is not None or (rho is None) == (epsilon is None) or (epsilon is None) != (delta is None):
+        raise GuaranteeError("calibrate must get l1 and epsilon, or l2 with rho or with epsilon and delta, got others")
+    level = rho if rho is not None else _zcdp(epsilon, delta)
+    squared = rational(positive("calibrate.l2", l2)) ** 2 / (2 * rational(positive("calibrate.rho", level)))
+    return Calibration("sigma", root_up(squared), ZCDP(level))
 
 
 @dataclass(frozen=True)
@@ -122,6 +145,10 @@ class NoisyStatistics(Mechanism):
             released[statistic.name] = np.array(noisy, dtype=kind).reshape(statistic.shape)
         return released
 
+    def holds(self, query: Statistics, value: Mapping[str, Any]) -> bool:
+        """Sums and their noise are whole numbers."""
+        return all(np.asarray(array).dtype.kind in "iuO" for array in value.values())
+
     def read(self, model: Any, query: Statistics, value: Mapping[str, Any], reading: Reading) -> Any:
         """The posterior given the noise, for the model's prior or another: nothing was drawn from it."""
         if reading.prior is not None:
@@ -171,3 +198,7 @@ class NoisyStatistics(Mechanism):
         shares = {name: rational(share) for name, share in self.split.items()}
         whole = sum(shares.values())
         return {s.name: unit(s.move) * whole / shares[s.name] for s in query.statistics}
+
+
+def _zcdp(epsilon: float | None, delta: float | None) -> float:
+    return zcdp_rho(positive("calibrate.epsilon", epsilon), positive("calibrate.delta", delta, below=1.0))

@@ -7,16 +7,15 @@ from the declared space alone.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import partial
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.checks import positive
+from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.mechanisms.base import (
@@ -26,18 +25,16 @@ from discreet.mechanisms.base import (
     Released,
     check_draws,
     check_grid,
-    check_label,
     check_records,
     checked_interval,
     public_grid,
     rounding_words,
 )
-from discreet.mechanisms.draws.declared_space import DeclaredSpace
+from discreet.mechanisms.draws.declared_space import DeclaredSpace, one_temperature
 from discreet.mechanisms.draws.exact_grid import MOST_POINTS, GridLaw, default_grid, grid_ends, grid_law, log_grid_law
 from discreet.mechanisms.draws.public_grid import finest_grid, rounded
 from discreet.mechanisms.draws.real_laws import LAWS, log_draws
 from discreet.mechanisms.draws.tempered import on_scale, prior_part, vector_draws
-from discreet.mechanisms.posterior_sample.one_temperature import one_temperature
 from discreet.noise.sources import NoiseSource
 from discreet.numerics.arrays import Array
 from discreet.queries.families import ConditionalTable, Family, OneConjugate, Tempering
@@ -184,11 +181,6 @@ class PosteriorSample(Drawing):
         if self.arithmetic == "exact":
             return log_grid_law(one, self._grid_law(query), draws, laws, values, n)
         return log_draws(one, draws, self._grid(query), laws, self._space.of(one))
-
-    def log_draws(self, query: Statistics, value: Mapping[str, Array]) -> Callable[[Any], Array] | None:
-        """The law of a real parameter is known."""
-        (name, *_) = value
-        return partial(self.log_law, query, value[name]) if self._family(query).law else None
 
     @property
     def _space(self) -> DeclaredSpace:

@@ -17,22 +17,19 @@ import numpy as np
 
 from discreet.accounting.bounded_losses import LARGEST_TRUNCATION, ROUND_UP, weight_sensitivity
 from discreet.accounting.rounding import rational, round_up
-from discreet.checks import positive
+from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Composed, Guarantee, PureDP, Repeated
 from discreet.mechanisms.base import (
     RATIO_ERROR,
-    Drawing,
     Progress,
-    Reading,
     Released,
     check_draws,
     check_grid,
-    check_label,
     rounding_words,
 )
 from discreet.mechanisms.private_gibbs.paid_sweeps import ProfileSpace, annealed, log_weight, stacked_counts
-from discreet.mechanisms.private_gibbs.private_gibbs import HIDDEN, SAMPLER, profile_space
+from discreet.mechanisms.private_gibbs.private_gibbs import HIDDEN, SAMPLER, PaidChain, profile_space
 from discreet.noise import DiscreteLaplace
 from discreet.noise.sources import NoiseSource
 from discreet.queries.statistics import Statistics
@@ -47,7 +44,7 @@ RELEASED = {"resample": "index", "noisy": "weight"}
 
 
 @dataclass(frozen=True)
-class PrivateAnnealing(Drawing):
+class PrivateAnnealing(PaidChain):
     """All states of annealed particles of a hidden Markov model, and what may be known of their weights.
 
     Parameters
@@ -156,11 +153,6 @@ class PrivateAnnealing(Drawing):
         chosen = np.asarray(value.get("index", 0))
         known = np.all((chosen == np.floor(chosen)) & (chosen >= 0) & (chosen < self.particles))
         return bool(known) and self._space(query).holds(value[HIDDEN], value)
-
-    def read(self, model: Any, query: Statistics, value: Mapping[str, Any], reading: Reading) -> Any:
-        """What a chain of hidden states says."""
-        reading.check_plain()
-        return model.given_chain(query, *self.kept(value), self.note(query))
 
     def kept(self, value: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Last states of particles: those that were drawn, or as many as there are, by weights above zero."""

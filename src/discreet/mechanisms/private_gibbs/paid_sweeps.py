@@ -1,6 +1,6 @@
 """Gibbs sweeps of a hidden Markov model of events at given temperatures: every state of the chain is kept.
 
-One sweep is two updates, each of which a private mechanism pays for (mechanisms/private_gibbs.md):
+One sweep is two updates, each of which a private mechanism pays for (mechanisms/private_gibbs/proof.md):
 
     profiles    theta | z    independent Dirichlet(emission + counts of the state's cells / T), cut to theta ≥ lower
     states      z | theta    one pass over the cells; transitions integrated out, likelihood to the power 1/T

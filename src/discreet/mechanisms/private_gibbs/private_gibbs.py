@@ -6,34 +6,36 @@ C = Σ_d log((1 - (L_d - 1) a_d)/a_d) bounds how far one event moves a log-likel
 updates  [Foulds et al. 2016, §4]. Proof: private_gibbs.md.
 """
 
+import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
-from discreet.accounting.bounded_losses import LARGEST_TRUNCATION, ROUND_UP
-from discreet.checks import positive
+from discreet.accounting.bounded_losses import LARGEST_TRUNCATION, ROUND_UP, log_ratio
+from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.mechanisms.base import (
     RATIO_ERROR,
+    Argument,
+    Calibration,
     Drawing,
     Progress,
     Reading,
     Released,
     check_grid,
-    check_label,
     check_records,
     public_grid,
     rounding_words,
 )
-from discreet.mechanisms.private_gibbs.chain_temperature import chain_temperature
 from discreet.mechanisms.private_gibbs.paid_sweeps import ProfileSpace, public_start, stacked_counts, tempered_sweeps
 from discreet.noise.sources import NoiseSource
 from discreet.queries.families import HiddenMarkov
 from discreet.queries.statistics import Statistics
 from discreet.sources import Dataset
 
-__all__ = ["HIDDEN", "SAMPLER", "PrivateGibbs", "profile_space"]
+__all__ = ["HIDDEN", "SAMPLER", "PrivateGibbs", "chain_temperature", "profile_space"]
 
 HIDDEN = "hidden state"
 PROFILE_DEVIATION = 2.0**-8  # its part of 2^-24 is 2^-32, to which a probability is rounded anyway
@@ -44,8 +46,43 @@ SAMPLER = (
 )
 
 
+def chain_temperature(
+    *,
+    levels: Annotated[tuple[int, ...], Argument("Levels of every field, comma-separated: 8,30,2.")],
+    epsilon_per_update: Annotated[float, Argument("Cost of each update.")],
+    sweeps: Annotated[int, Argument("Number of sweeps, of two updates each.", 1, 10**6)],
+    truncation: Annotated[float, Argument("Smallest probability, as a share of an even one.")] = 0.1,
+) -> Calibration:
+    """Temperature of a Gibbs chain that pays for every update, and what the chain costs.
+
+    Example:
+      discreet calibrate private-gibbs --levels 8,30,2,2,2 --epsilon-per-update 0.05 --sweeps 200
+    """
+    positive("calibrate.truncation", truncation, below=LARGEST_TRUNCATION)
+    positive("calibrate.epsilon_per_update", epsilon_per_update)
+    if not levels or any(count < 2 for count in levels) or sweeps < 1:
+        raise GuaranteeError("calibrate must get fields of two levels or more and at least one sweep, got others")
+    spread = 2 * math.fsum(log_ratio(count, truncation / count) for count in levels) * ROUND_UP
+    temperature = max(1.0, spread / epsilon_per_update * ROUND_UP)
+    each = BoundedRange(min(epsilon_per_update, spread))
+    return Calibration("temperature", temperature, Repeated(each, 2 * sweeps))
+
+
+class PaidChain(Drawing):
+    """States of a chain of hidden states, of which `kept` are read as draws."""
+
+    @abstractmethod
+    def kept(self, value: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Of a released value the hidden states (draws, …) to be read, and profiles by field."""
+
+    def read(self, model: Any, query: Statistics, value: Mapping[str, Any], reading: Reading) -> Any:
+        """What a chain of hidden states says."""
+        reading.check_plain()
+        return model.given_chain(query, *self.kept(value), self.note(query))
+
+
 @dataclass(frozen=True)
-class PrivateGibbs(Drawing):
+class PrivateGibbs(PaidChain):
     """All states of a tempered Gibbs chain of a hidden Markov model, from a public start.
 
     Parameters
@@ -121,11 +158,6 @@ class PrivateGibbs(Drawing):
     def holds(self, query: Statistics, value: Mapping[str, Any]) -> bool:
         """Whether hidden states are codes of states, and profiles points of the declared space."""
         return self._space(query).holds(value[HIDDEN], value)
-
-    def read(self, model: Any, query: Statistics, value: Mapping[str, Any], reading: Reading) -> Any:
-        """What a chain of hidden states says."""
-        reading.check_plain()
-        return model.given_chain(query, *self.kept(value), self.note(query))
 
     def kept(self, value: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """The second half of the chain: the first still shows the start."""

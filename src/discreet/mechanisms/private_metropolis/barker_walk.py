@@ -2,7 +2,7 @@
 
     accept j from i with probability 1 / (1 + e^-l),   l = log target(g_j) - log target(g_i)
 
-Why it is private where Metropolis's own rule is not: mechanisms/private_metropolis.md.
+Why it is private where Metropolis's own rule is not: mechanisms/private_metropolis/proof.md.
 """
 
 import numpy as np

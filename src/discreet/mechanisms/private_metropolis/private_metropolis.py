@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import cast
 
 from discreet.accounting.bounded_losses import ROUND_UP
-from discreet.checks import positive
+from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
 from discreet.mechanisms.base import (
@@ -20,7 +20,6 @@ from discreet.mechanisms.base import (
     Progress,
     Released,
     check_grid,
-    check_label,
     check_records,
     checked_interval,
     public_grid,

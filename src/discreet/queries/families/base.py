@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from discreet.queries.counts_and_sums import Counts
     from discreet.queries.families.conditional_table import ConditionalTable
 
-__all__ = ["UNIFORM", "Family", "Interval", "OneConjugate", "Tempering", "Values", "edge_deviation", "named_draws"]
+__all__ = [
+    "UNIFORM",
+    "Exponents",
+    "Family",
+    "Interval",
+    "OneConjugate",
+    "Tempering",
+    "Values",
+    "edge_deviation",
+    "named_draws",
+]
 
 Interval = tuple[float, float]  # where the parameter lies; of a bounded mean, where its place between the bounds lies
 Tempering = Literal["joint", "natural", "likelihood"]
@@ -78,28 +88,33 @@ class Family(ABC):
         raise QueryError("audit must have noisy statistics, or draws of parameters, got a chain of hidden states")
 
 
-class OneConjugate(Family):
+class Exponents:
+    """A conjugate prior as exponents, which add to the data."""
+
+    prior: tuple[float, ...]
+
+    @property
+    def exponents(self) -> Array:
+        """The prior, as the law's density writes it."""
+        return np.asarray(self.prior, dtype=float)
+
+    def is_proper(self, part: Array) -> bool:
+        """Whether what the prior adds to the exponents has not vanished beside 1."""
+        return bool(np.all(part > 0))
+
+
+class OneConjugate(Exponents, Family):
     """One conjugate parameter: a real number, or a vector of probabilities."""
 
     is_conjugate = True
     has_space = True
     is_place: ClassVar[bool] = False  # drawn as its place between bounds, and mapped to them after rounding
     parameter: str
-    prior: tuple[float, ...]
 
     @property
     def unit(self) -> tuple[float, float]:
         """Where the place 0 lies on the scale of the released parameter, and how wide the step to the place 1 is."""
         return 0.0, 1.0
-
-    @property
-    def exponents(self) -> Array:
-        """The prior as exponents, which add to the data."""
-        return np.asarray(self.prior, dtype=float)
-
-    def is_proper(self, part: Array) -> bool:
-        """Whether what the prior adds to the exponents has not vanished beside 1."""
-        return bool(np.all(part > 0))
 
     @abstractmethod
     def flat(self, tempering: Tempering) -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from discreet.accounting.bounded_losses import log_ratio
 from discreet.guarantee import Basis, Guarantee, RenyiDP
 from discreet.numerics.arrays import Array
-from discreet.queries.centred_columns import Axis, above
+from discreet.queries.counts_and_sums import Axis, above
 from discreet.queries.families.base import Interval, Tempering, edge_deviation
 from discreet.queries.families.dirichlet import beta_deviation, beta_tables
 from discreet.queries.families.one_sum import OneSum

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.numerics.arrays import Array
-from discreet.queries.families.base import Interval, Tempering, edge_deviation
+from discreet.queries.families.base import Exponents, Interval, Tempering, edge_deviation
 
 __all__ = ["ConditionalTable"]
 
 
 @dataclass(frozen=True)
-class ConditionalTable:
+class ConditionalTable(Exponents):
     """Probabilities of a column's levels for every combination of its parents' levels: a Dirichlet for each row.
 
     Its counts are those of `statistic`, summed over the axes that the table does not have (without a name, of the only
@@ -30,15 +30,6 @@ class ConditionalTable:
         """Of this table."""
         (table,) = (exact[self.statistic],) if self.statistic else exact.values()
         return np.asarray(np.asarray(table).reshape(*self.shape, -1).sum(axis=-1))
-
-    @property
-    def exponents(self) -> Array:
-        """The prior as exponents, which add to the counts."""
-        return np.asarray(self.prior, dtype=float)
-
-    def is_proper(self, part: Array) -> bool:
-        """Whether what the prior adds to the exponents has not vanished beside 1."""
-        return bool(np.all(part > 0))
 
     def flat(self, tempering: Tempering) -> Array:
         """The exponents of a flat density of the probabilities, or of their logarithms."""

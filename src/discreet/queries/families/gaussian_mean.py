@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from discreet.accounting.divergences import gaussian_mean_mu
 from discreet.guarantee import Basis, GaussianDP, Guarantee
 from discreet.numerics.arrays import Array
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families.base import UNIFORM, Interval, Tempering
 from discreet.queries.families.one_sum import OneSum
 

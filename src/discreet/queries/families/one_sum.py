@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.numerics.arrays import Array
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families.base import Interval, OneConjugate, Tempering, Values, edge_deviation, named_draws
 
 __all__ = ["OneSum", "Rate"]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from discreet.guarantee import Basis, Guarantee, RenyiDP
 from discreet.numerics.arrays import Array
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families.one_sum import Rate
 
 __all__ = ["PoissonRate"]

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.numerics.arrays import Array
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.features import Features
-from discreet.queries.statistics import Statistics, used_rows
+from discreet.queries.statistics import Statistics, most_rows_used, used_rows
 from discreet.schema import LabelOnly, Schema
 from discreet.schema.row_counts import KnownSize, UniformSizes
 
@@ -205,11 +205,7 @@ class Loss(ABC):
         """A public upper bound on the number of used rows."""
         if self.schema.relation != "replace-one":
             raise QueryError(f"a convex loss must be asked under replace-one, got {self.schema.relation}")
-        if self.schema.n is None:
-            raise QueryError(
-                "Schema.n must be declared (or counted by dc.open) before a model can be queried, got None"
-            )
-        return self.schema.n * self.schema.unit.max_records
+        return most_rows_used(self.schema)
 
     @property
     def sizes(self) -> KnownSize | UniformSizes:

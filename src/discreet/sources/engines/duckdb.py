@@ -3,6 +3,13 @@
 The connection reads the files of its source and nothing else, loads no extension, has its configuration locked, and
 spills only to a private folder that is gone when this process is. DuckDB's own messages quote private rows: every
 failure becomes one constant sentence, with no other exception attached.
+
+Rows that need no engine: Arrow columns straight to level codes and grid steps, for losses that ask for all rows.
+
+A query is plain if its units are rows and no column of numbers is held as texts or decimals, which would be parsed row
+by row. Whether it is follows from the schema and the types of the source, never from a cell, and every row is read on
+its own; what a cell means is what `schema.cell` says of it. So it does not matter where a plain query is read after
+all: files with texts too long for Arrow go to the engine. Tables of many columns gain most: there is no SQL to plan.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,15 +23,15 @@ import numpy as np
 from discreet.errors import ReleaseError
 from discreet.queries.losses.base import Loss
 from discreet.queries.statistics import Statistics
-from discreet.sources.dataset import IntegerArray
-from discreet.sources.design import Design, collected
+from discreet.schema.arrow_cell import arrow_coded
+from discreet.schema.cell import Codes
+from discreet.sources.dataset import Design, IntegerArray, collected
 from discreet.sources.engines.spill import engine_folder
-from discreet.sources.engines.without_engine import coded_batch, is_plain
 from discreet.sources.sql.kept_rows import number_of_persons
 from discreet.sources.sql.relation import Held, most_rows
 from discreet.sources.sql.statements import Grouping, coded, groupings, marginal, rows_in_order
 
-__all__ = ["DuckDB", "Origin", "connect"]
+__all__ = ["DuckDB", "Origin", "coded_batch", "connect", "is_plain"]
 
 T = TypeVar("T")
 
@@ -218,3 +225,15 @@ def _dense(grouping: Grouping, columns: tuple[str, ...], exact: list[tuple[Any, 
         dense[codes] = values if columns else values[0]
         answers[statistic.name] = dense if statistic.cell is None else np.asarray(dense[statistic.cell])
     return answers
+
+
+def is_plain(query: Loss, held: Mapping[str, Held]) -> bool:
+    """Whether the rows of this query can be read without an engine."""
+    parsed = [name for name in query.columns if held[name].storage in ("decimal", "text")]
+    return query.schema.unit.identifier is None and all(query.schema.column(name).levels for name in parsed)
+
+
+def coded_batch(query: Loss, held: Mapping[str, Held], rows: Any) -> dict[str, Codes]:
+    """Level codes and grid steps of one Arrow batch of a plain query; `excluded` where a cell excludes its row."""
+    columns = {name: query.schema.column(name) for name in query.columns}
+    return {name: arrow_coded(column, rows.column(held[name].column)) for name, column in columns.items()}

@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.schema.cell import LARGEST_WHOLE_FLOAT, LONGEST_IDENTIFIER, MENDED, Storage
-from discreet.schema.object_cell import exact_digits
+from discreet.schema.cell import LARGEST_WHOLE_FLOAT, LONGEST_IDENTIFIER, MENDED, Storage, exact_digits
 from discreet.sources.sql.cell_sql import cast, is_bad, parsed, printed
 
 if TYPE_CHECKING:

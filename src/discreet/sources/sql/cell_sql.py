@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from discreet.schema import Binary, Bounded, Categorical, Count
 from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage
-from discreet.schema.coded_cell import level_numbers, level_texts
+from discreet.schema.columns import level_numbers, level_texts
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from discreet.queries.centred_columns import Axis
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.schema.cell import Storage, longest_text
-from discreet.schema.coded_cell import level_numbers
+from discreet.schema.columns import level_numbers
 from discreet.sources.readers.identifiers import Owner, identifier
 from discreet.sources.sql.cell_sql import cast, double
 

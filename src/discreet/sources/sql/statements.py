@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from discreet.queries.centred_columns import Axis
-from discreet.queries.counts_and_sums import Statistic
+from discreet.queries.counts_and_sums import Axis, Statistic
 from discreet.queries.losses.base import Loss, Query
 from discreet.queries.statistics import Statistics
 from discreet.sources.sql.cell_sql import clipped, level_code, number, number_levels, parsed, steps, text

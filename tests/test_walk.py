@@ -1,0 +1,29 @@
+"""How many files one release walks through, from the table to the posterior (`python tests/walk.py` lists them).
+
+The limits are what is reached, not what is wished for: 30 files for one probability and 35 for a regression are the aim.
+"""
+
+import pytest
+
+from walk import visited, walk
+
+REACHED = {"BetaBernoulli": 33, "LinearRegression": 37, "LogisticRegression": 35}
+
+
+@pytest.mark.parametrize("name", ["BetaBernoulli", "LogisticRegression"])
+def test_a_release_walks_through_few_files(name: str) -> None:
+    files = walk(name)
+    assert len(files) <= REACHED[name], files
+    assert "pipeline.py" in files
+
+
+@pytest.mark.audit
+def test_a_regression_walks_through_few_files() -> None:
+    files = walk("LinearRegression")
+    assert len(files) <= REACHED["LinearRegression"], files
+
+
+def test_a_file_that_is_visited_is_seen() -> None:
+    from discreet.numerics.gamma_functions import log_polya
+
+    assert visited(lambda: log_polya(3.0, 2.0)) == ["numerics/gamma_functions.py"]
