@@ -17,7 +17,7 @@ from sqlglot import exp
 import discreet as dc
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
-from discreet.schema import Binary, Bounded, Categorical, Person, Record, Schema, frame_columns, held_columns
+from discreet.schema import Binary, Bounded, Categorical, Person, Record, Schema, arrow_cell
 from discreet.schema.cell import LONGEST_IDENTIFIER, LONGEST_TEXT, ROOM_FOR_A_NUMBER, longest_text
 from discreet.sources.engines import duckdb as engine
 from discreet.sources.engines.duckdb import connect
@@ -177,7 +177,7 @@ def test_four_hundred_rows_of_one_long_identifier(tmp_path: Path, monkeypatch: p
     assert released() == {"smoker": [0, 100]}
     # the twin: identifiers up to 2^20 bytes are sorted as they are
     for limit in ("LONGEST_IDENTIFIER", "LONGEST_TEXT"):
-        monkeypatch.setattr(held_columns, limit, 2**20)
+        monkeypatch.setattr(arrow_cell, limit, 2**20)
     monkeypatch.setattr(relation, "identifier", lambda cell, name: exp.column(cell.column, name, quoted=True))
     with pytest.raises(dc.ReleaseError):
         released()
@@ -222,7 +222,7 @@ def test_a_text_that_many_rows_share_is_not_copied_to_each() -> None:
 @pytest.mark.parametrize("name", ["ward", "who"])
 def test_a_copy_of_a_long_text_for_every_row_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted twin: texts of up to 64 KiB were copied to the rows first."""
-    longest = held_columns.longest_texts
-    monkeypatch.setattr(frame_columns, "longest_texts", lambda schema: longest(schema) | {name: LONGEST_TEXT})
+    longest = arrow_cell.longest_texts
+    monkeypatch.setattr(arrow_cell, "longest_texts", lambda schema: longest(schema) | {name: LONGEST_TEXT})
     with pytest.raises(AssertionError):
         check_shared()

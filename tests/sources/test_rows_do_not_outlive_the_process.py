@@ -27,8 +27,8 @@ NUMBER = 4217.0  # a row of the design
 DESIGN = f"""
 import sys, numpy as np, discreet as dc
 from discreet.queries.losses.base import CHUNK
-from discreet.sources import CodedRows, design
-design.LARGEST_IN_MEMORY = 0
+from discreet.sources import CodedRows, dataset
+dataset.LARGEST_IN_MEMORY = 0
 schema = dc.Schema({{"x": dc.Bounded(0, {2 * NUMBER}, grid=1), "y": dc.Binary()}}, n=CHUNK)
 query = dc.HuberRegression("x", ("y",)).query(schema)
 rows = CodedRows({{"x": np.full(CHUNK, {NUMBER}), "y": np.ones(CHUNK)}})
@@ -59,7 +59,7 @@ import numpy as np, pathlib, tempfile
 from discreet.sources import dataset
 def named(shape, kind):
     return np.memmap(pathlib.Path(tempfile.mkdtemp()) / "rows", dtype=kind, mode="w+", shape=shape)
-design.mapped_zeros = named
+dataset.mapped_zeros = named
 """
 UNWATCHED = "from discreet.sources.engines import spill\nspill.WATCH = ':'\n"
 
