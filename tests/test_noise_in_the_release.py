@@ -57,6 +57,9 @@ def test_draws_hold_no_noise_that_was_added(tmp_path: Path) -> None:
         lambda noise: noise["ones"].update(scale=math.nextafter(0.0, 1.0)),
         lambda noise: noise["ones"].update(law="laplace"),
         lambda noise: noise["ones"].update(unit=2),
+        lambda noise: noise["ones"].update(unit=True),
+        lambda noise: noise["ones"].update(unit=1.0),
+        lambda noise: noise["ones"].update(scale=str(noise["ones"]["scale"])),
         lambda noise: noise["ones"].update(scale=True),
         lambda noise: noise["ones"].update(more=1),
         lambda noise: noise["ones"].pop("unit"),
@@ -83,7 +86,7 @@ def test_version_1_loads_and_has_no_noise(tmp_path: Path) -> None:
         Release.from_json(found | {"version": 1})
     with pytest.raises(dc.ReleaseError):
         Release.from_json(older | {"version": 2})
-    for version in (0, 3, True, "2", None):
+    for version in (0, 3, True, "2", None, 10**5000):
         with pytest.raises(dc.ReleaseError, match=r"Release\.version"):
             Release.from_json(found | {"version": version})
 

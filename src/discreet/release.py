@@ -156,7 +156,7 @@ class Release:
             raise ReleaseError("Release file must be a discreet release, got something else")
         written = body.get("version")
         if written not in (WITHOUT_NOISE, VERSION) or isinstance(written, bool):
-            raise ReleaseError(f"Release.version must be {WITHOUT_NOISE} or {VERSION}, got {written!r}")
+            raise ReleaseError(f"Release.version must be {WITHOUT_NOISE} or {VERSION}, got another")
         fields = FIELDS if written == VERSION else FIELDS - {"noise"}
         for name, found, known in (("file", body, fields), ("recipe", body.get("recipe"), RECIPE)):
             if isinstance(found, Mapping) and not known.issuperset(found):
@@ -217,9 +217,9 @@ def _same_noise(stored: Any, own: Any) -> bool:
     if isinstance(own, list):
         listed = isinstance(stored, list) and len(stored) == len(own)
         return listed and all(map(_same_noise, stored, own))
-    if isinstance(own, str) or isinstance(stored, bool) or not isinstance(stored, int | float):
-        return bool(stored == own)
-    return math.isclose(stored, own, rel_tol=SAME)
+    if not isinstance(own, float):
+        return type(stored) is type(own) and bool(stored == own)
+    return type(stored) in (int, float) and math.isclose(stored, own, rel_tol=SAME)
 
 
 def _array(name: Any, numbers: Any) -> np.ndarray[Any, Any]:

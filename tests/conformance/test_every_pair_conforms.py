@@ -59,6 +59,7 @@ def verbs(posterior: Any) -> Iterator[Any]:
 def check(model: Any, mechanism: Any, folder: Path) -> bool:
     """Walk over all verbs; whether the pair fits."""
     guarantee = answered(lambda: mechanism.guarantee(query_of(model, mechanism, SCHEMA)))
+    answered(lambda: mechanism.guarantee(model.query(SCHEMA)))  # asked without looking whether they fit
     plan = answered(lambda: dc.plan(model, mechanism, schema=SCHEMA, runs=1))
     fits = not isinstance(guarantee, dc.DiscreetError)
     assert isinstance(plan, dc.Plan) == fits

@@ -238,7 +238,7 @@ def _family(mechanism: ConjugateSample, query: Statistics) -> OneConjugate:
     name, schema, family = type(mechanism).__name__, query.schema, query.family
     if schema.relation != "replace-one" or not isinstance(schema.unit, Record) or query.by is not None:
         raise QueryError(f"{name} must have records that are replaced, and no groups, got {schema.relation}")
-    if query.excludes:
+    if getattr(query, "excludes", False):  # a loss, which no family answers, does not say
         raise QueryError(f"{name} must have a public number of rows, got columns that exclude bad cells")
     if family is None or not family.is_conjugate:
         raise QueryError(f"{name} must have a model with one conjugate parameter, got another")

@@ -18,7 +18,7 @@ import numpy as np
 from discreet.accounting.conversions import zcdp_rho
 from discreet.accounting.rounding import rational, root_up, round_up
 from discreet.checks import check_label, positive
-from discreet.errors import GuaranteeError
+from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import ZCDP, Basis, Budget, Guarantee, PureDP
 from discreet.mechanisms.base import Argument, Calibration, Delta, Mechanism, Progress, Reading, Released, Score
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
@@ -118,6 +118,8 @@ class NoisyStatistics(Mechanism):
 
     def laws(self, query: Statistics) -> Mapping[str, DiscreteLaplace | DiscreteGaussian]:
         """The noise of each statistic: public, and all that a noise-aware posterior needs to know."""
+        if query.asks != self.answers:
+            raise QueryError("NoisyStatistics must have a model of statistics, got a convex loss")
         rho = self._rho()
         if rho is None:
             assert self.epsilon is not None

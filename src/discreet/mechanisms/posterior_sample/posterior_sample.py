@@ -165,8 +165,8 @@ class PosteriorSample(Drawing):
             )
             for table in family.tables
         }
-        kept = dict.fromkeys(vectors, (..., 1) if family.law else ...)  # of two levels the second is the parameter
-        return {name: rounded(vector[kept[name]], grid) for name, vector in vectors.items()}
+        one_of = getattr(family, "coordinate", None)  # of two levels, where that is the parameter
+        return {name: rounded(v if one_of is None else v[..., one_of], grid) for name, v in vectors.items()}
 
     def log_law(self, query: Statistics, draws: ArrayLike, exact: ArrayLike) -> Array:
         """Log-density of the released draws together for every given value of the exact statistic; one real parameter.
