@@ -14,6 +14,8 @@ import pytest
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait for work of a kernel sleep, and spin no core
+
 ROOT = Path(__file__).parents[1]
 LOCKS = Path(tempfile.gettempdir(), f"discreet-kernels-{os.getuid()}-{hashlib.sha256(bytes(ROOT)).hexdigest()[:16]}")
 
