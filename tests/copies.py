@@ -111,13 +111,21 @@ def walked(model: Any, mechanism: Any, folder: Path, run: Callable[..., str]) ->
             lambda: dc.compare(model, dc.Budget(100.0, 0.1), schema=schema, mechanisms=[mechanism], runs=1).to_json()
         ),
         "audit": _tried(lambda: vars(dc.audit(model, mechanism, schema=schema, runs=100, seed=5))),
+        "score": _tried(lambda: _scores(model, mechanism, schema)),  # ten runs certify nothing: the score itself
     }
     table.to_csv(folder / "table.csv", index=False)
     (folder / "study.toml").write_text(_study(release))
     dc.Ledger.create(folder / "study.ledger", BUDGET, "approximate")
     for words in (["release", "study.toml"], ["posterior", "out.json"], ["plan", "study.toml", "--runs", "1"]):
-        found[words[0]] = json.loads(run(folder, *words, "--json"))
+        found[f"command {words[0]}"] = json.loads(run(folder, *words, "--json"))
     return _plain(found)
+
+
+def _scores(model: Any, mechanism: Any, schema: dc.Schema) -> Any:
+    """The test statistic of an audit on a few releases of one of its pairs."""
+    query = model.query(schema)
+    pair = attack.SEARCHES[query.asks](mechanism, query)[0]
+    return mechanism.score(pair)(mechanism.repeated(SeededNoise(5), query, pair.dataset, 4))
 
 
 def _said(posterior: Any, table: Any) -> dict[str, Any]:

@@ -49,15 +49,16 @@ def test_the_skeleton_of_a_mechanism_runs(tmp_path: Path, run: Callable[..., str
     found, shipped = (
         walked(MODEL, made, tmp_path / str(i), run) for i, made in enumerate((kind(epsilon=0.5), MECHANISM))
     )
-    assert found["posterior"]["parameters"] == shipped["posterior"]["parameters"]
-    assert found["audit"] == shipped["audit"]
+    assert found["command posterior"]["parameters"] == shipped["command posterior"]["parameters"]
+    assert found["score"] == shipped["score"]
+    assert found["posterior"] == shipped["posterior"]
 
 
 def test_the_skeleton_of_a_model_runs(tmp_path: Path, run: Callable[..., str], monkeypatch: Any) -> None:
     kind = skeleton("Coin", tmp_path)
     monkeypatch.setitem(MODELS, "Coin", kind)
     found = walked(kind("smoker"), MECHANISM, tmp_path / "coin", run)
-    assert 0.0 < found["posterior"]["parameters"][0]["mean"] < 1.0
+    assert 0.0 < found["command posterior"]["parameters"][0]["mean"] < 1.0
     public = dc.open(pd.DataFrame({"smoker": [0, 1, 1]}), dc.Schema({"smoker": dc.Binary()}), id="public")
     assert kind("smoker").updated(public).prior == (3.0, 2.0)
 

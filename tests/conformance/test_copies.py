@@ -119,3 +119,27 @@ def test_code_that_knows_a_kind_by_its_class_is_caught(
     copy = with_kind(mechanism, copied_mechanism("NoisyStatistics", tmp_path, monkeypatch))
     with pytest.raises(dc.QueryError, match="another mechanism"):
         walked(model, copy, tmp_path / "copy", run)
+
+
+@pytest.mark.parametrize("verb", ["posterior", "score", "plan", "release"])
+def test_a_copy_that_answers_otherwise_is_caught(
+    verb: str, tmp_path: Path, run: Callable[..., str], monkeypatch: Any
+) -> None:
+    """Every answer of the library is compared: one number that is changed in any of them is seen."""
+    model, mechanism = MODEL_EXAMPLES["BetaBernoulli"][0], MECHANISM_EXAMPLES["NoisyStatistics"][0]
+    expected = walked(model, mechanism, tmp_path / "own", run)
+    kind = copied_mechanism("NoisyStatistics", tmp_path, monkeypatch)
+    method, planted = {
+        "posterior": ("read", lambda right: lambda *given: _with_prior(right, *given)),
+        "score": ("score", lambda right: lambda *given: lambda values: 2.0 * right(*given)(values)),
+        "plan": ("laws", lambda right: lambda *given: {name: dc.DiscreteLaplace(9.0) for name in right(*given)}),
+        "release": ("apply", lambda right: lambda *given: {name: array + 1 for name, array in right(*given).items()}),
+    }[verb]
+    monkeypatch.setattr(kind, method, planted(getattr(kind, method)))
+    found = walked(model, with_kind(mechanism, kind), tmp_path / "copy", run)
+    assert found[verb] != expected[verb]
+
+
+def _with_prior(right: Any, mechanism: Any, model: Any, *given: Any) -> Any:
+    """Read with another prior than the model's."""
+    return right(mechanism, dataclasses.replace(model, prior=(2.0, 2.0)), *given)

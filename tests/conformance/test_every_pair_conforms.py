@@ -78,6 +78,9 @@ def check(model: Any, mechanism: Any, folder: Path) -> bool:
     for options in ({"kind": "plug-in"}, {"pooling": "partial"}, {"prior": (2.0, 3.0)}):
         found = answered(lambda options=options: loaded.posterior(**options))
         assert isinstance(found, dc.DiscreetError) or str(found)
+    assert isinstance(
+        answered(lambda: dc.compare(model, BUDGET, schema=SCHEMA, mechanisms=[mechanism], runs=1)), dc.Comparison
+    )
     answered(lambda: dc.audit(model, mechanism, schema=SCHEMA, runs=100, seed=1))
     return True
 
