@@ -20,9 +20,6 @@ check: $(STAMP)
 	$(BIN)/python -m pytest tests/test_architecture.py
 
 test: $(STAMP)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not audit'
 
 # the tests of frames under the other major version of pandas: .venv once more, with pandas 3 before it

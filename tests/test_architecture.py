@@ -18,7 +18,6 @@ SOURCE = Path(__file__).parents[1] / "src" / "discreet"
 ORDER = [
     "errors",
     "visible",
-    "files",
     "recipe",
     "checks",
     "numerics",

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet import files
+from discreet import recipe
 from discreet.cli.study import Study
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.ledger import Ledger
@@ -72,8 +72,8 @@ def test_files_without_end_are_not_read(tmp_path: Path, reader: str) -> None:
     growing = tmp_path / "growing"
     growing.write_bytes(b" " * 100)
     with pytest.raises(OSError, match="larger than 99 bytes"):
-        files.read_text(growing, 99)
-    assert files.read_text(growing, 100) == " " * 100
+        recipe.read_text(growing, 99)
+    assert recipe.read_text(growing, 100) == " " * 100
 
 
 def assert_replaces_only_files(folder: Path, save: Callable[[Path], None]) -> None:

@@ -14,7 +14,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from discreet import files
 from discreet import guarantee as guarantees
 from discreet.errors import DiscreetError, QueryError, ReleaseError
 from discreet.guarantee import Guarantee, stored
@@ -23,7 +22,7 @@ from discreet.mechanisms import MECHANISMS, Mechanism, Reading
 from discreet.models import MODELS, Model
 from discreet.posterior import CoefficientDraws, Posterior
 from discreet.queries.losses import Query
-from discreet.recipe import build, describe
+from discreet.recipe import build, describe, parse_json, read_text, write_text
 from discreet.schema import Schema
 
 __all__ = ["Release", "load", "recipe_of"]
@@ -192,7 +191,7 @@ class Release:
             raise ReleaseError("Release.save must be called on a private release, got a simulated one")
         text = json.dumps(self.to_json(), indent=2, sort_keys=True, allow_nan=False) + "\n"
         try:
-            files.write_text(path, text)
+            write_text(path, text)
         except (OSError, ValueError) as problem:  # a path may hold what no file name can
             detail = getattr(problem, "strerror", None) or "it is no name of a file"
             raise ReleaseError(f"Release.save must be able to write {str(path)!r}: {detail}") from None
@@ -201,7 +200,7 @@ class Release:
 def load(path: str | os.PathLike[str]) -> Release:
     """Read a saved release."""
     try:
-        body = files.parse_json(files.read_text(path))
+        body = parse_json(read_text(path))
     except OSError as problem:
         raise ReleaseError(f"Release file must be readable, got {str(path)!r}: {problem.strerror}") from None
     except (ValueError, RecursionError):

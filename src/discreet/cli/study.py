@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, get_type_hints
 
-from discreet import files, sources
+from discreet import sources
 from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError
 from discreet.guarantee import Guarantee
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import MODELS, Model
-from discreet.recipe import build
+from discreet.recipe import build, read_text
 from discreet.schema import KINDS, UNITS, Schema
 
 __all__ = ["Request", "Study", "json_schema"]
@@ -154,7 +154,7 @@ def json_schema() -> dict[str, Any]:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(files.read_text(file, LARGEST))
+        return tomllib.loads(read_text(file, LARGEST))
     except OSError as problem:
         raise SchemaError(f"Study file must be readable, got {str(file)!r}: {problem.strerror}") from None
     except (ValueError, RecursionError) as problem:

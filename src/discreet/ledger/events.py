@@ -29,10 +29,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from discreet import files
 from discreet.errors import DiscreetError, LedgerError
 from discreet.guarantee import Guarantee, from_json, stored
 from discreet.ledger.filters import plain
+from discreet.recipe import parse_json, read_text
 
 __all__ = [
     "ORIGIN",
@@ -111,7 +111,7 @@ class Event:
     def content(self) -> dict[str, Any]:
         """The body as plain data."""
         try:
-            content = files.parse_json(self.body)
+            content = parse_json(self.body)
         except (TypeError, ValueError, RecursionError):
             content = None
         if not isinstance(content, dict):
@@ -210,7 +210,7 @@ class HeadFile:
     def read(self) -> Head | None:
         """The noted head; None without a file, and a LedgerError for anything that is not a head."""
         try:
-            body = files.parse_json(files.read_text(self.path, LARGEST))
+            body = parse_json(read_text(self.path, LARGEST))
             if body.pop("format") != FORMAT:
                 raise ValueError("other format")
             accepted = tuple((int(seq), str(when)) for seq, when in body.pop("accepted", ()))

@@ -1,8 +1,7 @@
 """Public facts: columns and what a cell of each means, the privacy unit, the relation, how many rows there are."""
 
 from discreet.schema.columns import KINDS, Binary, Bounded, Categorical, Column, Count
-from discreet.schema.schema import Relation, Schema
-from discreet.schema.units import UNITS, LabelOnly, Person, Record, Unit
+from discreet.schema.schema import UNITS, LabelOnly, Person, Record, Relation, Schema, Unit
 
 __all__ = [
     "KINDS",

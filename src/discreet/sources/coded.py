@@ -17,8 +17,8 @@ from discreet.queries.statistics import Statistics
 from discreet.schema.cell import NO_NUMBER, Codes
 from discreet.sources.dataset import Design, IntegerArray, collected
 from discreet.sources.readers.identifiers import known, text_of_identifier
+from discreet.sources.sql.cell_sql import LARGEST_EXACT_DOUBLE
 from discreet.sources.sql.kept_rows import BAD_CELL, SEPARATOR, digest_head
-from discreet.sources.sql.relation import LARGEST_EXACT_DOUBLE
 
 __all__ = ["NO_NUMBER", "CodedRows"]
 

@@ -19,11 +19,11 @@ from discreet.schema.cell import Storage
 from discreet.sources.dataset import Dataset, Source
 from discreet.sources.engines.duckdb import DuckDB, Origin
 from discreet.sources.readers.csv import csv_files
-from discreet.sources.readers.identifiers import Owner
+from discreet.sources.readers.identifiers import Owner, identifier
 from discreet.sources.readers.owners import is_typed, pandas_owners, pandas_typed, polars_owners
 from discreet.sources.readers.parquet import parquet_files
 from discreet.sources.readers.parts import slot_of
-from discreet.sources.sql.relation import RAW, Held, handed_over
+from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,13 +108,14 @@ def frame_rows(rows: Any, schema: Schema) -> tuple[tuple[ArrowRows], dict[str, H
 
     columns = frame_columns(rows, schema)
     held = {name: Held(f"c{i}", storage_of(columns[name].type)) for i, name in enumerate(schema.columns)}
-    table, owners = {held[name].column: columns[name] for name in schema.columns}, []
-    identifier = schema.unit.identifier
-    if identifier is not None:
-        exactly, typed = _owners(rows, identifier)
-        table["owner"] = columns[identifier] if exactly is None else exactly
-        owners = [Owner("owner", _storage(rows, identifier) or storage_of(table["owner"].type), typed)]
-    return (ArrowRows(pa.table(table), handed_over(schema, held, owners)),), held
+    table, persons = {held[name].column: columns[name] for name in schema.columns}, []
+    owner = schema.unit.identifier
+    if owner is not None:
+        exactly, typed = _owners(rows, owner)
+        table["owner"] = columns[owner] if exactly is None else exactly
+        storage = _storage(rows, owner) or storage_of(table["owner"].type)
+        persons = [identifier(Owner("owner", storage, typed), RAW)]
+    return (ArrowRows(pa.table(table), handed_over(schema, held, persons)),), held
 
 
 def _owners(rows: Any, name: str) -> tuple[Any | None, bool]:

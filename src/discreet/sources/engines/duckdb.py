@@ -27,8 +27,8 @@ from discreet.schema.arrow_cell import arrow_coded
 from discreet.schema.cell import Codes
 from discreet.sources.dataset import Design, IntegerArray, collected
 from discreet.sources.engines.spill import engine_folder
+from discreet.sources.sql.cell_sql import Held, most_rows
 from discreet.sources.sql.kept_rows import number_of_persons
-from discreet.sources.sql.relation import Held, most_rows
 from discreet.sources.sql.statements import Grouping, coded, groupings, marginal, rows_in_order
 
 __all__ = ["DuckDB", "Origin", "coded_batch", "connect", "is_plain"]

@@ -19,8 +19,8 @@ import numpy as np
 from discreet.errors import SchemaError
 from discreet.schema import Schema
 from discreet.schema.arrow_cell import columns_read, require_columns
-from discreet.sources.readers.identifiers import Owner
-from discreet.sources.sql.relation import RAW, Held, handed_over
+from discreet.sources.readers.identifiers import Owner, identifier
+from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,9 +81,10 @@ def csv_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[CsvFiles], 
         raise SchemaError("open.source must be CSV files with commas between columns, got another sign in the header")
     require_columns(columns, header)
     held = {name: Held(f"c{i}", "text") for i, name in enumerate(columns)}
-    owners = [] if schema.unit.identifier is None else [Owner(held[schema.unit.identifier].column, "field")]
+    owner = schema.unit.identifier
+    persons = [] if owner is None else [identifier(Owner(held[owner].column, "field"), RAW)]
     positions = tuple(header.index(name) for name in columns)
-    return (CsvFiles(paths, positions, handed_over(schema, held, owners)),), held
+    return (CsvFiles(paths, positions, handed_over(schema, held, persons)),), held
 
 
 def _header(path: str) -> list[str]:

@@ -21,10 +21,10 @@ from discreet.schema.arrow_cell import (
     storage_of,
 )
 from discreet.sources.engines.duckdb import Origin
-from discreet.sources.readers.identifiers import Owner
+from discreet.sources.readers.identifiers import Owner, identifier
 from discreet.sources.readers.owners import is_typed
 from discreet.sources.readers.parts import Slot, alike, place, slot_of, slots_of, storage_together, together
-from discreet.sources.sql.relation import RAW, Held, handed_over
+from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,13 +127,17 @@ def parquet_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[Origin,
         at = columns.index(owner)
         typed = all(is_typed(file, owner) for file in schemas if owner in file.names)  # one rule for all files
         owners = [Owner(place(at, k), slot.storage, typed) for k, slot in enumerate(slots[owner])]
-    put_together, view = together(schema, slots, owner, PARTS), handed_over(schema, held, owners)
+    put_together, view = (
+        together(schema, slots, owner, PARTS),
+        handed_over(schema, held, [identifier(who, RAW) for who in owners]),
+    )
     repaired = RepairedParquet(paths, slots, longest_texts(schema), put_together, view)
     if not all(alike(kinds[name]) for name in columns):
         return (repaired,), held
     named = {name: Held(name, slots[name][0].storage) for name in columns}
-    found = [replace(who, column=owner) for who in owners[:1] if owner is not None]  # alike: one slot stands for all
-    view = handed_over(schema, named, found, by_text=True)
+    # alike: one slot stands for all
+    persons = [identifier(replace(who, column=owner), RAW) for who in owners[:1] if owner is not None]
+    view = handed_over(schema, named, persons, by_text=True)
     return (ParquetFiles(paths, columns, view), repaired), held
 
 

@@ -21,9 +21,19 @@ from typing import TYPE_CHECKING
 from discreet.queries.counts_and_sums import Axis, Statistic
 from discreet.queries.losses.base import Loss, Query
 from discreet.queries.statistics import Statistics
-from discreet.sources.sql.cell_sql import clipped, level_code, number, number_levels, parsed, steps, text
+from discreet.sources.sql.cell_sql import (
+    Held,
+    clipped,
+    halved,
+    level_code,
+    number,
+    number_levels,
+    parsed,
+    steps,
+    text,
+    total,
+)
 from discreet.sources.sql.kept_rows import coded_cells, kept
-from discreet.sources.sql.relation import Held, halved, total
 
 if TYPE_CHECKING:
     from sqlglot import exp
