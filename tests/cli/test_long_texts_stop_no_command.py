@@ -15,7 +15,7 @@ from discreet.guarantee import Budget
 from discreet.ledger import Ledger
 from discreet.schema import arrow_cell
 from discreet.sources.engines import duckdb as engine
-from discreet.sources.sql import relation
+from readers_of_identifiers import READERS
 
 STUDY = """
 id = "patients-2026"
@@ -93,7 +93,8 @@ def test_a_reader_that_sorts_long_identifiers_is_caught(
     shown(run, study, [])
     for limit in ("LONGEST_IDENTIFIER", "LONGEST_TEXT"):
         monkeypatch.setattr(arrow_cell, limit, 2**20)
-    monkeypatch.setattr(relation, "identifier", lambda cell, name: exp.column(cell.column, name, quoted=True))
+    for module in READERS:
+        monkeypatch.setattr(module, "identifier", lambda cell, name: exp.column(cell.column, name, quoted=True))
     study("long", (400, 2**20, 8))
     with pytest.raises(AssertionError):
         assert run("release", "study.toml").code == 0

@@ -136,7 +136,7 @@ def _ranks(runs: int, seed: int, private: bool) -> np.ndarray:
     return np.array(ranks)
 
 
-@pytest.mark.parametrize(("runs", "private"), [(200, False), (60, True)])
+@pytest.mark.parametrize(("runs", "private"), [pytest.param(200, False, marks=pytest.mark.audit), (60, True)])
 def test_posteriors_of_a_normal_are_calibrated(runs: int, private: bool) -> None:
     """Two tests at 1e-4 each: a false alarm once in 5000 seeds, and the seed is fixed."""
     ranks = _ranks(runs, 11, private)

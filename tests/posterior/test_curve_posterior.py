@@ -288,7 +288,9 @@ def test_clamped_families_are_calibrated_at_full_size(name: str, noise: float) -
     [
         (100, {"assumed": FAMILIES["poisson"].unbounded}),
         (300, {"noise": 20.0, "believed": 15.0}),
-        (100, {"noise": 60.0, "believed": 60.0, "prior": FAMILIES["poisson"].weak_prior}),
+        pytest.param(
+            100, {"noise": 60.0, "believed": 60.0, "prior": FAMILIES["poisson"].weak_prior}, marks=pytest.mark.audit
+        ),
     ],
     ids=["bounds forgotten", "noise believed too small", "prior dropped"],
 )

@@ -32,8 +32,8 @@ from discreet.sources.open import open_dataset
 from discreet.sources.readers import csv as csv_reader
 from discreet.sources.readers import identifiers
 from discreet.sources.readers.identifiers import Owner
-from discreet.sources.sql import relation
 from discreet.sources.sql.cell_sql import printed
+from readers_of_identifiers import READERS
 
 frames = importlib.import_module("discreet.sources.open")  # whose name in the package is the function
 
@@ -390,14 +390,16 @@ def as_printed(owner: Owner, name: str) -> Any:
 
 def test_integers_that_go_through_floats_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "pandas_owners", lambda rows: None)
-    monkeypatch.setattr(relation, "identifier", as_printed)
+    for module in READERS:
+        monkeypatch.setattr(module, "identifier", as_printed)
     with pytest.raises(AssertionError):
         test_every_source_tells_persons_apart(tmp_path, "whole")
 
 
 @pytest.mark.parametrize("kind", ["text", "octets"])
 def test_texts_that_are_mended_or_empty_are_caught(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relation, "identifier", as_printed)
+    for module in READERS:
+        monkeypatch.setattr(module, "identifier", as_printed)
     with pytest.raises(AssertionError):
         test_every_source_tells_persons_apart(tmp_path, kind)
 

@@ -23,7 +23,8 @@ from discreet.sources.engines import duckdb as engine
 from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
 from discreet.sources.readers import identifiers
-from discreet.sources.sql import relation
+from discreet.sources.sql import cell_sql
+from readers_of_identifiers import READERS
 
 COLUMNS = {
     "ward": Categorical(["A", "Ü" * 40, "other"], missing="other"),
@@ -85,7 +86,7 @@ def test_every_reader_hands_over_short_texts(tmp_path: Path) -> None:
 def test_a_reader_that_hands_over_long_texts_is_caught(
     tmp_path: Path, forgotten: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relation, forgotten, lambda text, longest: text)
+    monkeypatch.setattr(cell_sql, forgotten, lambda text, longest: text)
     with pytest.raises(AssertionError):
         check_lengths(tmp_path)
 
@@ -178,7 +179,8 @@ def test_four_hundred_rows_of_one_long_identifier(tmp_path: Path, monkeypatch: p
     # the twin: identifiers up to 2^20 bytes are sorted as they are
     for limit in ("LONGEST_IDENTIFIER", "LONGEST_TEXT"):
         monkeypatch.setattr(arrow_cell, limit, 2**20)
-    monkeypatch.setattr(relation, "identifier", lambda cell, name: exp.column(cell.column, name, quoted=True))
+    for module in READERS:
+        monkeypatch.setattr(module, "identifier", lambda cell, name: exp.column(cell.column, name, quoted=True))
     with pytest.raises(dc.ReleaseError):
         released()
 
