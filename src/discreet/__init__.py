@@ -77,6 +77,7 @@ _HOME = {
     "open": "sources",
     "plan": "planning",
     "release": "pipeline",
+    "release_all": "pipeline",
     "simulate": "pipeline",
     "synthetic_event_log": "studies.synthetic_event_log",
 }

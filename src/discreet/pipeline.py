@@ -1,14 +1,16 @@
-"""The straight line: `release`, and its twin without a ledger, `simulate`."""
+"""The straight line: `release`, several at once, `release_all`, and their twin without a ledger, `simulate`."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from discreet.errors import DiscreetError, QueryError, ReleaseError
-from discreet.ledger import Ledger
+from discreet.guarantee import Guarantee
+from discreet.ledger import Entry, Ledger
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import MODELS, Model
 from discreet.noise.sources import NoiseSource, SeededNoise, SystemNoise
@@ -18,7 +20,7 @@ from discreet.schema import Person, Schema
 from discreet.schema.row_counts import ShareSizes
 from discreet.sources import CodedRows, Dataset
 
-__all__ = ["check_types", "query_of", "release", "simulate"]
+__all__ = ["Paid", "check_types", "purchase", "query_of", "release", "release_all", "simulate"]
 
 T = TypeVar("T")
 
@@ -43,24 +45,61 @@ def release(
     The same request (recipe, dataset id, label) returns the stored release and spends nothing. `progress` is called
     with the steps of the mechanism's public `work` since its last call; mechanisms that are quick never call it.
     """
-    check_types("release", model, mechanism)
-    if not isinstance(dataset, Dataset):
-        raise QueryError(f"release dataset must be what dc.open returns, got a {type(dataset).__name__}")
+    (paid,) = purchase([(model, dataset, mechanism)], ledger)
+    return paid.release(progress)
+
+
+def release_all(
+    requests: Sequence[tuple[Model, Dataset, Mechanism]],
+    ledger: Ledger,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> list[Release]:
+    """Buy several releases at once and compute them: all of them are paid before the first is seen, or none is.
+
+    What is chosen together is priced together, which costs less than one after another. Each settles on its own: after
+    an interruption the same call goes on where it stopped, and pays for nothing twice.
+    """
+    return [paid.release(progress) for paid in purchase(requests, ledger)]
+
+
+@dataclass(frozen=True)
+class Paid:
+    """A request that is reserved: its answer may be computed, or is stored already."""
+
+    request: tuple[Model, Dataset, Mechanism]
+    query: Query
+    entry: Entry
+    ledger: Ledger
+
+    def release(self, progress: Callable[[int], None] | None = None) -> Release:
+        """The answer, settled; a stored one is not computed again."""
+        entry, (_, dataset, mechanism) = self.entry, self.request
+        if entry.release is not None:
+            return Release.from_json(entry.release)
+
+        def answer() -> dict[str, Any]:
+            value = _apply(mechanism, self.query, dataset, progress)  # the only line that touches rows
+            paid = Release(entry.recipe, entry.guarantee, value, entry.id, accounting=entry.accounting)
+            return self.ledger.settle(entry, paid.to_json())
+
+        return Release.from_json(_bare(answer, FAILED, INTERRUPTED))
+
+
+def purchase(requests: Sequence[tuple[Model, Dataset, Mechanism]], ledger: Ledger) -> tuple[Paid, ...]:
+    """Reserve the requests in one transaction, durably and before any row is read; may refuse."""
     if not isinstance(ledger, Ledger):
         raise QueryError(f"release ledger must be a Ledger, got a {type(ledger).__name__}")
-    query = query_of(model, mechanism, dataset.schema)
-    guarantee = mechanism.guarantee(query)
-    recipe = recipe_of(model, dataset.id, dataset.schema, mechanism)
-    entry = ledger.reserve(guarantee, recipe)  # durable before any row is read; may refuse
-    if entry.release is not None:
-        return Release.from_json(entry.release)
-
-    def answer() -> dict[str, Any]:
-        value = _apply(mechanism, query, dataset, progress)  # the only line that touches rows
-        paid = Release(recipe, entry.guarantee, value, entry.id, accounting=entry.accounting)
-        return ledger.settle(entry, paid.to_json())
-
-    return Release.from_json(_bare(answer, FAILED, INTERRUPTED))
+    asked: list[tuple[Guarantee, dict[str, Any]]] = []
+    queries: list[Query] = []
+    for model, dataset, mechanism in requests:
+        check_types("release", model, mechanism)
+        if not isinstance(dataset, Dataset):
+            raise QueryError(f"release dataset must be what dc.open returns, got a {type(dataset).__name__}")
+        queries.append(query_of(model, mechanism, dataset.schema))
+        asked.append((mechanism.guarantee(queries[-1]), recipe_of(model, dataset.id, dataset.schema, mechanism)))
+    entries = ledger.reserve_all(asked)
+    return tuple(Paid(*each, ledger) for each in zip(requests, queries, entries, strict=True))
 
 
 def check_types(verb: str, model: Any, mechanism: Any) -> None:

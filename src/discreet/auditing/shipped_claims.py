@@ -13,7 +13,7 @@ from discreet.auditing.change_of_a_unit import l1_length, squared_length
 from discreet.auditing.neighbours import worst_pair
 from discreet.auditing.planted import check
 from discreet.guarantee import ZCDP, BoundedRange, Budget, Composed, GaussianDP, Guarantee, Repeated
-from discreet.ledger.filters import FILTERS
+from discreet.ledger.filters import NAMED
 from discreet.mechanisms import NoisyStatistics
 from discreet.models import NaiveBayes
 from discreet.noise import DiscreteGaussian
@@ -113,7 +113,7 @@ def _scale(mechanism: NoisyStatistics) -> bool:
 def _repetition(repeated: Repeated) -> bool:
     explicit = Composed((BoundedRange(0.3),) * 5)
     same = all(repeated.epsilon(delta) == explicit.epsilon(delta) for delta in (1e-9, 1e-5, 1e-2))
-    return same and FILTERS["zcdp"].spend(repeated, BUDGET) == FILTERS["zcdp"].spend(explicit, BUDGET)
+    return same and NAMED["zcdp"].spend(repeated, BUDGET) == NAMED["zcdp"].spend(explicit, BUDGET)
 
 
 @check(
@@ -151,4 +151,4 @@ def _draws(charged: int) -> bool:
 
     query = BetaBernoulli("smoker").query(replace(_query().schema, n=10))
     two = PosteriorSample(epsilon=0.5, truncation=0.2, draws=2).guarantee(query)
-    return FILTERS["pure"].spend(two, BUDGET) == charged * FILTERS["pure"].spend(BoundedRange(0.5), BUDGET)
+    return NAMED["pure"].spend(two, BUDGET) == charged * NAMED["pure"].spend(BoundedRange(0.5), BUDGET)

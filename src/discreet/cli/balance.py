@@ -1,4 +1,4 @@
-"""The balance of a ledger, as data and in words: in the filter's own unit, and as epsilon at the budget's delta."""
+"""The balance of a ledger, as data and in words: as a share of the budget, and in the unit of a filter that has one."""
 
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -6,29 +6,36 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
 
-__all__ = ["amount", "balance", "share", "words"]
+__all__ = ["amount", "balance", "bar", "share", "words"]
+
+WIDTH = 40  # characters of a bar
 
 
 def amount(ledger: "Ledger", value: Decimal) -> dict[str, Any]:
-    """An amount: exact as a text, and rounded as epsilon at the budget's delta."""
-    from discreet.ledger.filters import plain
+    """An amount: exact as a text, as a share of the budget and, if the filter has a unit, as epsilon at its delta."""
+    from discreet.ledger.charges import plain
 
-    epsilon = ledger.filter.epsilon_of(float(value), ledger.budget) if value > 0 else 0.0
-    return {"unit": ledger.filter.unit, "amount": plain(value), "epsilon": epsilon, "delta": ledger.budget.delta}
+    found = {"unit": ledger.filter.unit, "amount": plain(value), "share": float(value / ledger.limit)}
+    return {**found, "epsilon": ledger.filter.epsilon_at(value, ledger.budget), "delta": ledger.budget.delta}
 
 
 def words(ledger: "Ledger", value: Decimal) -> str:
-    """An amount in one line; six digits are enough to read."""
-    text = f"{ledger.filter.unit} = {float(value):.6g}"
-    if ledger.filter.unit == "epsilon" or value <= 0:
-        return text
-    epsilon = ledger.filter.epsilon_of(float(value), ledger.budget)
-    return f"{text} (epsilon = {epsilon:.4g} at delta = {ledger.budget.delta:g})"
+    """An amount in one line."""
+    share_of = f"{float(value / ledger.limit):.1%} of the budget"
+    return share_of if ledger.filter.unit == "share" else f"{share_of}: {ledger.filter.describe(value, ledger.budget)}"
 
 
 def share(ledger: "Ledger", price: Decimal) -> str:
-    """A price in one line, and how much of the budget it takes."""
-    return f"{ledger.filter.unit} = {float(price):.6g} ({float(price / ledger.limit):.1%} of the budget)"
+    """A price in one line: how much of the budget it takes."""
+    return words(ledger, price)
+
+
+def bar(shares: "list[float]") -> str:
+    """A line of shares, one letter for each request in turn, a dot for what is left."""
+    ends = [round(WIDTH * sum(shares[: i + 1])) for i in range(len(shares))]
+    starts = [0, *ends[:-1]]
+    blocks = "".join("█▓"[i % 2] * (end - start) for i, (start, end) in enumerate(zip(starts, ends, strict=True)))
+    return f"{blocks:·<{WIDTH}}"
 
 
 def balance(ledger: "Ledger") -> dict[str, Any]:

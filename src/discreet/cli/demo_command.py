@@ -62,7 +62,7 @@ def _demo(folder: Path, screen: terminal.Screen) -> dict[str, Any]:
     lines = [
         ("table", f"{example.PATIENTS:,} synthetic patients, drawn from a known law: smoker, ward, flu, fever, cough"),
         ("study", "study.toml declares columns, levels, neighbours and four releases"),
-        ("ledger", f"may spend {ledger.budget}, that is {ledger.filter.unit} = {float(ledger.limit):.4g} of zCDP"),
+        ("ledger", f"may spend {ledger.budget}, on guarantees of every kind"),
     ]
     terminal.facts(screen, "1  A study: public facts only", lines)
     planned = _plan(study, screen)
@@ -102,11 +102,12 @@ def _release(study: "Study", dataset: "Dataset", ledger: "Ledger", screen: termi
     from discreet import pipeline
 
     made, lines = {}, []
-    for request in study.releases:
-        release = pipeline.release(request.model, dataset, request.mechanism, ledger)
+    bought = pipeline.purchase([(each.model, dataset, each.mechanism) for each in study.releases], ledger)
+    for request, paid in zip(study.releases, bought, strict=True):
+        release = paid.release()
         release.save(request.out)
         made[request.name] = release
-        price = balance.share(ledger, ledger.price(release.guarantee))
+        price = balance.share(ledger, paid.entry.spend)
         lines += [(request.name, release.guarantee.words()), ("", f"Paid {price}.")]
     terminal.facts(screen, "3  Release: pay first, then read the rows once", lines)
     return made
@@ -159,13 +160,13 @@ def _settle_up(study: "Study", dataset: "Dataset", ledger: "Ledger", screen: ter
     repeated = ledger.spent() - spent
     refusal = "none"
     try:
-        pipeline.release(first.model, dataset, NoisyStatistics(epsilon=0.5, label="once more"), ledger)
+        pipeline.release(first.model, dataset, NoisyStatistics(epsilon=2.0, label="once more"), ledger)
     except BudgetExceeded as problem:
         refusal = str(problem)
     lines = [
         ("spent", balance.words(ledger, ledger.spent())),
         ("left", balance.words(ledger, ledger.remaining())),
-        ("repeated", f"the request {first.name!r} again cost {ledger.filter.unit} = {float(repeated):g}"),
+        ("repeated", f"the request {first.name!r} again cost {balance.words(ledger, repeated)}"),
         ("refused", refusal),
     ]
     terminal.facts(screen, "5  Ledger", lines)

@@ -30,7 +30,7 @@ def event_log(folder: Path, screen: terminal.Screen) -> dict[str, Any]:
     release.save(folder / "events.release.json")
     posterior: Any = release.posterior()
     index = log.adjusted_rand(posterior.states())
-    price = balance.share(ledger, ledger.price(release.guarantee))
+    price = balance.share(ledger, ledger.spent())
     lines = [
         ("log", f"{dataset.schema.n:,} synthetic events in {REGIONS} regions and {MONTHS} months, two hidden states"),
         ("paid", f"{price}, once; the chains run on what was released"),

@@ -98,7 +98,7 @@ def init(
         return
     lines = [
         ("study", f"{file}: declare your columns and releases there"),
-        ("ledger", f"{folder / 'study.ledger'}: {budget}, which is {balance.words(made, made.limit)}"),
+        ("ledger", f"{folder / 'study.ledger'}: {budget}, {made.filter.name} filter"),
         ("next", f"discreet plan {file}"),
     ]
     terminal.facts(terminal.console(), "a new study", lines)

@@ -1,7 +1,7 @@
 """`discreet ledger create | show | verify`: the budget of one population and what was paid from it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -33,7 +33,10 @@ def create(
     delta: Annotated[float | None, typer.Option(help="Without it only pure guarantees can be paid.")] = None,
     filter_name: Annotated[
         str | None,
-        typer.Option("--filter", help="pure, zcdp, gdp or approximate; default: zcdp if there is a delta, else pure."),
+        typer.Option(
+            "--filter",
+            help="portfolio, pure, zcdp, gdp or approximate; default: portfolio if there is a delta, else pure.",
+        ),
     ] = None,
     as_json: terminal.AsJson = False,
 ) -> None:
@@ -54,7 +57,12 @@ def create(
         return
     lines = [
         ("budget", str(made.budget)),
-        ("limit", f"{balance.words(made, made.limit)}, {made.filter.name} filter"),
+        (
+            "filter",
+            made.filter.name
+            if made.filter.unit == "share"
+            else f"{made.filter.name}: {balance.words(made, made.limit)}",
+        ),
         ("head", made.head()),
     ]
     terminal.facts(terminal.console(), f"created {path}", lines)
@@ -69,7 +77,7 @@ def show(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
       discreet ledger show study.ledger --json
     """  # noqa: D301
     from discreet.ledger import Ledger
-    from discreet.ledger.filters import plain
+    from discreet.ledger.charges import plain
 
     found = Ledger.open(path)
     entries = found.entries()
@@ -85,27 +93,38 @@ def show(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
             }
             for entry in entries
         ]
-        terminal.emit({**balance.balance(found), "head": found.head(), "entries": listed})
+        terminal.emit({**balance.balance(found), "fits": found.still_fits(), "head": found.head(), "entries": listed})
         return
     screen = terminal.console()
     lines = [
         ("budget", f"{found.budget}, {found.filter.name} filter"),
         ("spent", balance.words(found, found.spent())),
         ("left", balance.words(found, found.remaining())),
+        *_fitting(found.still_fits()),
+        ("shares", balance.bar([float(entry.spend / found.limit) for entry in entries])),
         ("head", found.head()),
     ]
     terminal.facts(screen, str(path), lines)
     if not entries:
         return
-    table = terminal.table(["entry", "dataset", "model", "mechanism", "status"], [found.filter.unit])
+    table = terminal.table(["entry", "dataset", "model", "mechanism", "status"], ["of the budget"])
     for entry in entries:
         model, mechanism = (entry.recipe.get(key, {}) for key in ("model", "mechanism"))
         label = f" {mechanism['label']!r}" if mechanism.get("label") else ""
         about = model.get("column") or model.get("target") or ""
         what = f"{model.get('kind', '')} {about}".strip()
         asked = (entry.recipe.get("dataset", ""), what, f"{mechanism.get('kind', '')}{label}")
-        table.add_row(entry.id[:7], *map(str, asked), entry.status, f"{float(entry.spend):.4g}")
+        table.add_row(entry.id[:7], *map(str, asked), entry.status, f"{float(entry.spend / found.limit):.1%}")
     screen.print(table)
+
+
+def _fitting(fits: dict[str, Any]) -> list[tuple[str, str]]:
+    """What still fits, in words."""
+    like = [] if fits["like the last"] is None else [f"{fits['like the last']:,} more like the last request"]
+    pure = [f"a count of epsilon up to {fits['epsilon']:g}"] if fits["epsilon"] else []
+    gaussian = [f"a Gaussian release of mu up to {fits['mu']:g}"] if fits["mu"] else []
+    said = [*like, *pure, *gaussian]
+    return [("still fits", "; or ".join(said))] if pure or gaussian or like else [("still fits", "nothing")]
 
 
 @app.command()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from discreet.cli import balance, terminal
-from discreet.errors import BudgetExceeded, DiscreetError, ReleaseError
+from discreet.errors import DiscreetError, ReleaseError
 
 if TYPE_CHECKING:
     from discreet.cli.study import Request, Study
@@ -40,16 +40,20 @@ def release(
     study: terminal.StudyFile,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show prices; read no data and spend nothing.")] = False,
     only: Annotated[str | None, typer.Option(metavar="NAME", help="Make only this release.")] = None,
+    one_by_one: Annotated[
+        bool, typer.Option("--one-by-one", help="Pay for each release only when the one before it is made.")
+    ] = False,
     as_json: terminal.AsJson = False,
 ) -> None:
     """Make the releases of a study.
 
-    They are made in order, each paid from the ledger before any row is read. The same request again writes the
-    stored release and costs nothing.
+    A study is one purchase: all that is not paid yet is paid at once, before any row is read, or nothing is. Then the
+    releases are made in order. The same request again writes the stored release and costs nothing.
 
     \b
     Example:
       discreet release study.toml --dry-run
+      discreet release study.toml
       discreet release study.toml --only smoking
     """  # noqa: D301
     from discreet.cli.study import Study
@@ -58,7 +62,7 @@ def release(
     loaded = Study.load(study)
     requests = loaded.only(only)
     ledger = Ledger.open(loaded.ledger)
-    steps = _quotes(loaded, requests, ledger) if dry_run else _releases(loaded, requests, ledger)
+    steps = (_quotes if dry_run else _releases)(loaded, requests, ledger, one_by_one)
     screen = None if as_json else terminal.console()
     done: list[dict[str, Any]] = []
     refusal: DiscreetError | None = None
@@ -76,24 +80,28 @@ def release(
         terminal.emit(document)
 
 
-def _releases(study: "Study", requests: Sequence["Request"], ledger: "Ledger") -> Iterator[Step]:
-    """Make and write each release; its file appears only once the ledger has settled it."""
+def _releases(study: "Study", requests: Sequence["Request"], ledger: "Ledger", one_by_one: bool) -> Iterator[Step]:
+    """Pay for all releases, or for each in turn; then make and write them. A file appears once its entry is settled."""
     from discreet import pipeline
 
     dataset = study.open()
     for request in requests:
         _check_out(request, dataset)
-    for _ in _quotes(replace(study, schema=dataset.schema), requests, ledger):
-        pass  # refuses a study that does not fit as a whole before its first release is paid
-    for request in requests:
-        before = {entry.id: entry.status for entry in ledger.entries()}
-        progress = terminal.counter(request.name)
-        made = pipeline.release(request.model, dataset, request.mechanism, ledger, progress=progress)
+    asked = [(request.model, dataset, request.mechanism) for request in requests]
+    if one_by_one:
+        for _ in _quotes(replace(study, schema=dataset.schema), requests, ledger, one_by_one):
+            pass  # refuses a study that does not fit as a whole before its first release is paid
+        before = _statuses(ledger)
+        bought = (paid for each in asked for paid in pipeline.purchase([each], ledger))
+    else:
+        before = _statuses(ledger)
+        bought = iter(pipeline.purchase(asked, ledger))
+    for request, paid in zip(requests, bought, strict=True):
+        made = paid.release(terminal.counter(request.name))
         made.save(request.out)
-        (entry,) = (entry for entry in ledger.entries() if entry.id == made.entry)
         status = before.get(made.entry)
-        price = Decimal(0) if status else entry.spend
-        step = _step(request, made.guarantee, price, ledger.remaining(), HOW[status], ledger)
+        price = Decimal(0) if status else paid.entry.spend
+        step = _step(request, made.guarantee, price, ledger.limit - paid.entry.spent_after, HOW[status], ledger)
         step.document["release"] = made.to_json()
         if made.notice:
             step.document["notice"] = made.notice
@@ -101,20 +109,24 @@ def _releases(study: "Study", requests: Sequence["Request"], ledger: "Ledger") -
         yield step
 
 
-def _quotes(study: "Study", requests: Sequence["Request"], ledger: "Ledger") -> Iterator[Step]:
+def _statuses(ledger: "Ledger") -> dict[str, str]:
+    return {entry.id: entry.status for entry in ledger.entries()}
+
+
+def _quotes(study: "Study", requests: Sequence["Request"], ledger: "Ledger", one_by_one: bool) -> Iterator[Step]:
     """What each release would cost and leave, from the study and the ledger alone."""
     entries, left = ledger.entries(), ledger.remaining()
-    for request in requests:
-        guarantee = request.guarantee(study.schema)
-        known = _known(study, request, entries)
-        price = ledger.price(guarantee) if known is None else Decimal(0)
-        if price > left:
-            told = {"asked": price, "left": left, "missing": price - left}
-            amounts = ", ".join(f"{name} {balance.words(ledger, amount)}" for name, amount in told.items())
-            raise BudgetExceeded(f"release {request.name!r} would be refused: {amounts}")
-        left -= price
-        how = "would be paid" if known is None else HOW[known.status]
-        yield _step(request, guarantee, price, left, how, ledger)
+    asked = [(request, request.guarantee(study.schema), _known(study, request, entries)) for request in requests]
+    new = [guarantee for _, guarantee, known in asked if known is None]
+    charges = iter(ledger.quote_in_turn(new) if one_by_one else ledger.quote(new))
+    for request, guarantee, known in asked:
+        if known is not None:
+            yield _step(request, guarantee, Decimal(0), left, HOW[known.status], ledger)
+            continue
+        charge = next(charges)
+        left = ledger.limit - charge.spent_after
+        how = "would be paid, and close the ledger: nothing fits after it" if charge.closes else "would be paid"
+        yield _step(request, guarantee, charge.spend, left, how, ledger)
 
 
 def _step(

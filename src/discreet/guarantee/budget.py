@@ -10,13 +10,15 @@ __all__ = ["Budget"]
 
 @dataclass(frozen=True)
 class Budget:
-    """A total privacy budget. Without `delta` only pure guarantees can be paid from it."""
+    """A total privacy budget. Without `delta`, or with 0, only pure guarantees can be paid from it."""
 
     epsilon: float
     delta: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive("Budget.epsilon", self.epsilon))
+        if self.delta == 0 and not isinstance(self.delta, bool):
+            object.__setattr__(self, "delta", None)
         if self.delta is not None:
             object.__setattr__(self, "delta", positive("Budget.delta", self.delta, below=1.0))
 

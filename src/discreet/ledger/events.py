@@ -31,7 +31,8 @@ from typing import Any, Literal
 
 from discreet.errors import DiscreetError, LedgerError
 from discreet.guarantee import Guarantee, from_json, stored
-from discreet.ledger.filters import plain
+from discreet.ledger.charges import Charge, plain
+from discreet.ledger.portfolio import read_state
 from discreet.recipe import parse_json, read_text
 
 __all__ = [
@@ -54,7 +55,7 @@ __all__ = [
 
 Row = tuple[int, str, str, str | None, str, str, str]  # seq, kind, entry, request, body, previous, hash
 
-Kind = Literal["create", "reserve", "settle"]
+Kind = Literal["create", "reserve", "settle", "migrate"]
 ORIGIN = "0" * 64
 
 FORMAT = "discreet ledger head"
@@ -132,6 +133,12 @@ class Entry:
     status: Literal["reserved", "settled"]
     release: dict[str, Any] | None
     accounting: int
+    members: dict[str, Any] | None = None  # what each member of a portfolio had used with it
+
+    @property
+    def charge(self) -> Charge:
+        """What it cost, and what the ledger had spent with it."""
+        return Charge(self.spend, self.spent_after, self.members)
 
 
 def request_key(recipe: Mapping[str, Any]) -> str:
@@ -144,17 +151,17 @@ def entry_id(request: str, seq: int) -> str:
     return digest(request, seq)[:16]
 
 
-def reserve_content(
-    guarantee: Guarantee, recipe: Mapping[str, Any], spend: Decimal, spent_after: Decimal
-) -> dict[str, Any]:
+def reserve_content(guarantee: Guarantee, recipe: Mapping[str, Any], charge: Charge) -> dict[str, Any]:
     """The body of a reserve event: amounts are texts, so that no reader rounds them."""
+    members = {} if charge.members is None else {"members": charge.members}
     return {
+        **members,
         "accounting": stored.ACCOUNTING,
         "request": request_key(recipe),
         "recipe": dict(recipe),
         "guarantee": guarantee.to_json(),
-        "spend": plain(spend),
-        "spent_after": plain(spent_after),
+        "spend": plain(charge.spend),
+        "spent_after": plain(charge.spent_after),
     }
 
 
@@ -184,11 +191,19 @@ def read_entry(reserve: Event, settle: Event | None) -> Entry:
             status="reserved" if settle is None else "settled",
             release=None if settle is None else settle.content()["release"],
             accounting=accounting_of(content),
+            members=_members_of(content),
         )
     except (KeyError, TypeError, ValueError, DiscreetError):
         raise LedgerError(
             f"Ledger event {reserve.seq} must be a reservation this version can read, got another"
         ) from None
+
+
+def _members_of(content: Mapping[str, Any]) -> dict[str, Any] | None:
+    members = content.get("members")
+    if members is not None:
+        read_state(members)
+    return members
 
 
 @dataclass(frozen=True)

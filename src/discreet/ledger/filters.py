@@ -1,6 +1,7 @@
 """Privacy filters: which adaptively chosen releases a budget admits. An odometer informs, a filter decides.
 
     pure   stop before the sum of epsilon_i passes epsilon                              (basic composition)
+    portfolio   while one of several still admits the whole history: `ledger.portfolio`, the default with a delta
     zcdp   stop before the sum of rho_i passes rho(epsilon, delta)                      [Feldman, Zrnic 2021]
     gdp    stop before the sum of mu_i² passes mu(epsilon, delta)²                      [Smith, Thakurta 2022]
     approximate   stop before the sum of epsilon_i²/V + delta_i/(delta/2) passes 1, where V solves
@@ -17,20 +18,21 @@ and mu of a budget are those whose spend, so rounded, still meets it: what is ca
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from functools import reduce
+from functools import lru_cache, reduce
 
 from discreet.accounting import conversions
 from discreet.accounting.rounding import SMALLEST_REQUEST, amount_of, charged, decimal
-from discreet.errors import GuaranteeError
+from discreet.errors import BudgetExceeded, GuaranteeError
 from discreet.guarantee import (
     ZCDP,
     AllOf,
     ApproxDP,
     BoundedRange,
     Budget,
+    Composed,
     ConjugateProfile,
     GaussianDP,
     Guarantee,
@@ -40,8 +42,19 @@ from discreet.guarantee import (
     RenyiDP,
     Within,
 )
+from discreet.ledger.charges import LEAST, Charge, in_brief
+from discreet.ledger.portfolio import Portfolio
 
-__all__ = ["FILTERS", "SMALLEST_REQUEST", "Filter", "filter_for", "plain", "squared_epsilon_budget"]
+__all__ = [
+    "FILTERS",
+    "NAMED",
+    "SMALLEST_REQUEST",
+    "Filter",
+    "Portfolio",
+    "admits",
+    "filter_for",
+    "squared_epsilon_budget",
+]
 
 LARGEST_REQUEST = Decimal("1e100")
 EXACT = Context(prec=160)
@@ -61,6 +74,7 @@ class Filter:
     limit_of: Callable[[Budget], Decimal]
     epsilon_of: Callable[[float, Budget], float]
 
+    @lru_cache(maxsize=256)  # noqa: B019  # filters live as long as the module; slow prices are asked for before the lock
     def spend(self, guarantee: Guarantee, budget: Budget) -> Decimal:
         """What the guarantee costs in this filter's unit, rounded up."""
         total = Decimal(0)
@@ -92,6 +106,44 @@ class Filter:
             return reduce(EXACT.add, amounts, Decimal(0))
         return self.price(leaf, budget) if isinstance(leaf, Leaf | RenyiDP | ConjugateProfile | Within) else None
 
+    def charges(
+        self, before: Charge | None, asked: Sequence[Guarantee], budget: Budget, limit: Decimal
+    ) -> tuple[Charge, ...]:
+        """The charge for each of the requests, in order; a BudgetExceeded where they are refused."""
+        made: list[Charge] = []
+        spent = Decimal(0) if before is None else before.spent_after
+        left = EXACT.subtract(limit, spent)
+        for guarantee in asked:
+            spend = self.spend(guarantee, budget)
+            spent = EXACT.add(spent, spend)
+            made.append(Charge(spend, spent))
+        if spent > limit:
+            price = EXACT.subtract(spent, EXACT.subtract(limit, left))
+            amounts = {"asked": price, "left": left, "missing": EXACT.subtract(price, left)}
+            told = ", ".join(f"{name} {self.describe(amount, budget)}" for name, amount in amounts.items())
+            together = asked[0] if len(asked) == 1 else Composed(tuple(asked))
+            asks = f"{in_brief(together, budget)} asked"
+            raise BudgetExceeded(f"Ledger.reserve must stay within the budget of {budget}: {asks}; {told}")
+        return tuple(made)
+
+    def epsilon_at(self, amount: Decimal, budget: Budget) -> float | None:
+        """An amount as epsilon at the budget's delta."""
+        return self.epsilon_of(float(amount), budget) if amount > 0 else 0.0
+
+    def fair(
+        self, before: Charge | None, charge: Charge, guarantee: Guarantee, budget: Budget
+    ) -> tuple[bool, Decimal | None]:
+        """Whether a charge is at least today's price to 1e-9, and that price; None where there is none."""
+        try:
+            price = self.spend(guarantee, budget)
+        except GuaranteeError:
+            return False, None
+        return charge.spend >= EXACT.multiply(price, LEAST), price
+
+    def sound(self, history: Sequence[Guarantee], last: Charge, budget: Budget) -> bool:
+        """Whether a whole history is, beyond the sum of its charges: nothing more is asked of it."""
+        return True
+
     def limit(self, budget: Budget) -> Decimal:
         """The whole budget in this filter's unit, rounded down."""
         limit = amount_of(self.limit_of(budget), ROUND_FLOOR)
@@ -107,19 +159,22 @@ class Filter:
         return f"{text} (epsilon = {self.epsilon_of(float(amount), budget):.6g} at delta = {budget.delta:g})"
 
 
-def plain(amount: Decimal) -> str:
-    """A decimal without trailing zeros or exponent."""
-    return f"{amount:f}".rstrip("0").rstrip(".") if "." in f"{amount:f}" else f"{amount:f}"
-
-
-def filter_for(budget: Budget, name: str | None = None) -> Filter:
-    """The filter a new ledger records: by name, else pure without delta and zCDP with one."""
-    chosen = name if name is not None else ("pure" if budget.delta is None else "zcdp")
+def filter_for(budget: Budget, name: str | None = None) -> Filter | Portfolio:
+    """The filter a new ledger records: by name, else pure without delta and the portfolio with one."""
+    chosen = name if name is not None else ("pure" if budget.delta is None else "portfolio")
     if chosen not in FILTERS:
         raise GuaranteeError(f"Ledger.filter must be one of {sorted(FILTERS)}, got {chosen!r}")
     if chosen != "pure" and budget.delta is None:
         raise GuaranteeError(f"Budget.delta must be given for the {chosen} filter, got None")
     return FILTERS[chosen]
+
+
+def admits(chosen: Filter | Portfolio, history: Sequence[Guarantee], budget: Budget) -> bool:
+    """Whether a filter admits all of a history, one request after another; BudgetExceeded or GuaranteeError if not."""
+    limit, before = filter_for(budget, chosen.name).limit(budget), None
+    for guarantee in history:
+        (before,) = chosen.charges(before, [guarantee], budget, limit)
+    return True
 
 
 def _pure_price(leaf: Priced, _: Budget) -> Decimal | None:
@@ -185,7 +240,7 @@ def _delta(budget: Budget) -> float:
     return budget.delta
 
 
-FILTERS: dict[str, Filter] = {
+NAMED: dict[str, Filter] = {
     "pure": Filter("pure", "epsilon", _pure_price, lambda b: decimal(b.epsilon), lambda spent, _: spent),
     "zcdp": Filter(
         "zcdp",
@@ -209,3 +264,4 @@ FILTERS: dict[str, Filter] = {
         lambda spent, b: _approximate_epsilon(spent, b),
     ),
 }
+FILTERS: dict[str, Filter | Portfolio] = {**NAMED, "portfolio": Portfolio()}

@@ -1,6 +1,6 @@
 """Reserve, then read; settle once. What is reserved is spent, whether or not an answer ever leaves.
 
-    reserve   in one transaction: known request? same relation and unit? within the limit? then append     O(1)
+    reserve   in one transaction: known requests? same relation and unit? admitted by the filter? then append     O(1)
     settle    compare-and-set: the first release of an entry is stored, every other one is discarded
 
 Before either answers, the end of the chain is noted beside the ledger (`head`). A crash between the two leaves the
@@ -11,14 +11,17 @@ has left yet.
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any, Self
 
+from discreet.accounting.conversions import gaussian_mu
 from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
-from discreet.guarantee import Budget, Guarantee, stored
+from discreet.guarantee import Budget, GaussianDP, Guarantee, PureDP, stored
 from discreet.guarantee.stored import same
+from discreet.ledger.charges import LEAST, Charge, plain, that_fits, times_that_fit
 from discreet.ledger.events import (
     Entry,
     Event,
@@ -29,12 +32,14 @@ from discreet.ledger.events import (
     request_key,
     reserve_content,
 )
-from discreet.ledger.filters import FILTERS, SMALLEST_REQUEST, Filter, filter_for, plain
-from discreet.ledger.sqlite import FORMAT, SqliteStore
-from discreet.ledger.verification import LEAST, replay
+from discreet.ledger.filters import FILTERS, SMALLEST_REQUEST, Filter, Portfolio, admits, filter_for
+from discreet.ledger.sqlite import FORMAT, SCHEMAS, SqliteStore
+from discreet.ledger.verification import replay
 from discreet.ledger.verified import EXACT, VerifiedEvents, VerifiedStore
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "Request"]
+
+Request = tuple[Guarantee, Mapping[str, Any]]  # what is asked for, and its recipe
 
 
 class Ledger:
@@ -51,7 +56,8 @@ class Ledger:
     def create(cls, path: str | os.PathLike[str], budget: Budget, filter: str | None = None) -> Self:  # noqa: A002
         """Make a new ledger file; an existing one is never overwritten.
 
-        Without `filter`, a budget of epsilon alone adds up epsilon (`"pure"`), one with delta rho (`"zcdp"`).
+        Without `filter`, a budget of epsilon alone adds up epsilon (`"pure"`); one with delta is a `"portfolio"`, which
+        pays for every kind of guarantee. A budget cannot be raised: another ledger adds its own to it.
         """
         if not isinstance(budget, Budget):
             raise GuaranteeError(f"Ledger.budget must be a Budget, got {budget!r}")
@@ -110,25 +116,68 @@ class Ledger:
 
         What is known is found by its recipe alone: a stored release is never refused, and asks for no price.
         """
-        request = request_key(recipe)
+        (entry,) = self.reserve_all([(guarantee, recipe)])
+        return entry
+
+    def reserve_all(self, requests: Sequence[Request]) -> tuple[Entry, ...]:
+        """Reserve several requests at once, in one transaction: all of them, or none.
+
+        Those that are not known yet are one purchase: priced together, before anything of it is seen.
+        """
+        keys = [request_key(recipe) for _, recipe in requests]
         with self._store.read() as events:
-            found = events.requested(request)
-            known = None if found is None else _entry(events, found)
-        with localcontext(EXACT):
-            asked = guarantee if known is None else known.guarantee
-            free = known is not None and (known.release is not None or known.accounting < stored.ACCOUNTING)
-            spend = Decimal(0) if free else self.price(asked)  # slow ones are not priced under the lock
-            with self._store.write() as events:
-                found = events.requested(request)
-                if found is not None:
-                    return _resume(_entry(events, found), request, guarantee, spend)
-                _check_neighbours(events, guarantee)
-                spent = _spent(events)
-                if spent + spend > self.limit:
-                    raise self._refusal(spend, self.limit - spent)
-                content = reserve_content(guarantee, recipe, spend, spent + spend)
-                event = events.append("reserve", entry_id(request, events.last().seq + 1), content)
-        return read_entry(event, None)
+            known = self._known(events, keys, requests)
+            self._quoted(events, list(_new(keys, requests, known).values()))  # slow prices: not under the lock
+        with localcontext(EXACT), self._store.write() as events:
+            known = self._known(events, keys, requests)
+            new = _new(keys, requests, known)
+            charges = self._quoted(events, list(new.values()))
+            seq = events.last().seq
+            for (key, (guarantee, recipe)), charge in zip(new.items(), charges, strict=True):
+                seq += 1
+                made = events.append("reserve", entry_id(key, seq), reserve_content(guarantee, recipe, charge))
+                known[key] = read_entry(made, None)
+        return tuple(known[key] for key in keys)
+
+    def quote(self, guarantees: Sequence[Guarantee]) -> tuple[Charge, ...]:
+        """What one purchase of new requests would be charged now, or why it is refused; nothing is written."""
+        with localcontext(EXACT), self._store.read() as events:
+            return self._quoted(events, [(guarantee, {}) for guarantee in guarantees])
+
+    def price(self, guarantee: Guarantee) -> Decimal:
+        """What reserving the guarantee would spend now, in the filter's unit; nothing is written."""
+        return self.quote([guarantee])[0].spend
+
+    def quote_in_turn(self, guarantees: Sequence[Guarantee]) -> tuple[Charge, ...]:
+        """The same for requests made one after another, each seen before the next."""
+        with localcontext(EXACT), self._store.read() as events:
+            last = events.last_reserve()
+            before = None if last is None else read_entry(last, None).charge
+            made: list[Charge] = []
+            for guarantee in guarantees:
+                made += self.filter.charges(made[-1] if made else before, [guarantee], self.budget, self.limit)
+        return tuple(made)
+
+    def still_fits(self) -> dict[str, Any]:
+        """What is left, in requests: how many more like the last one, the largest pure epsilon, the largest mu."""
+        with localcontext(EXACT), self._store.read() as events:
+            last = events.last_reserve()
+            entry = None if last is None else read_entry(last, None)
+            before = None if entry is None else entry.charge
+
+        def fits(guarantee: Guarantee) -> bool:
+            with suppress(BudgetExceeded, GuaranteeError), localcontext(EXACT):
+                return bool(self.filter.charges(before, [guarantee], self.budget, self.limit))
+            return False
+
+        basis = None if entry is None else entry.guarantee.basis
+        pure = that_fits(PureDP(self.budget.epsilon, basis), fits)
+        mu = None if self.budget.delta is None else gaussian_mu(self.budget.epsilon, self.budget.delta)
+        return {
+            "like the last": None if entry is None else times_that_fit(entry.guarantee, fits),
+            "epsilon": pure or 0.0,
+            "mu": 0.0 if mu is None else that_fits(GaussianDP(mu, basis), fits) or 0.0,
+        }
 
     def settle(self, entry: Entry, release: Mapping[str, Any]) -> dict[str, Any]:
         """Store the release of a reserved entry, once, and return the stored one: only that may leave."""
@@ -181,31 +230,67 @@ class Ledger:
             generous = self.limit * LEAST > self.filter.limit(self.budget)
             if generous and self._accounting == stored.ACCOUNTING:
                 raise LedgerError("Ledger event 1 must have a limit within its budget: the ledger was altered")
-            cheap = replay(events, self.limit, head, self.price)
+            cheap = replay(events, self.limit, head, self.filter, self.budget)
             events.check_indexes()
         found = [f"limit set by accounting {self._accounting}: today's is lower"] if generous else []
         for entry, price in cheap:
             asked = "none" if price is None else self.filter.describe(price, self.budget)
-            paid = self.filter.describe(entry.spend, self.budget)
+            paid = self.filter.describe(entry.charge.spend, self.budget)
             found.append(f"entry {entry.id}: accounting {entry.accounting} charged {paid}, today's price is {asked}")
         return tuple(found)
 
-    def price(self, guarantee: Guarantee) -> Decimal:
-        """What reserving the guarantee would spend, in the filter's unit; nothing is written."""
-        if not isinstance(guarantee, Guarantee):
-            raise GuaranteeError(f"Ledger.reserve guarantee must be a Guarantee, got a {type(guarantee).__name__}")
-        return self.filter.spend(guarantee, self.budget)
+    def _quoted(self, events: VerifiedEvents, requests: Sequence[Request]) -> tuple[Charge, ...]:
+        """The charges for new requests made at once, in order; a BudgetExceeded says why they are refused."""
+        guarantees = [guarantee for guarantee, _ in requests]
+        for guarantee in guarantees:
+            if not isinstance(guarantee, Guarantee):
+                got = type(guarantee).__name__
+                raise GuaranteeError(f"Ledger.reserve guarantee must be a Guarantee, got a {got}")
+        if not guarantees:
+            return ()
+        first, last = events.first_reserve(), events.last_reserve()
+        _check_neighbours(guarantees if first is None else [read_entry(first, None).guarantee, *guarantees])
+        before = None if last is None else read_entry(last, None).charge
+        try:
+            return self.filter.charges(before, guarantees, self.budget, self.limit)
+        except BudgetExceeded as refusal:
+            told = f"{refusal}{self._advice(events, guarantees)}"
+        raise BudgetExceeded(told)
 
-    def _refusal(self, asked: Decimal, left: Decimal) -> BudgetExceeded:
-        amounts = {"asked": asked, "left": left, "missing": asked - left}
-        told = ", ".join(f"{name} {self.filter.describe(amount, self.budget)}" for name, amount in amounts.items())
-        return BudgetExceeded(f"Ledger.reserve must stay within the budget of {self.budget}: {told}")
+    def _advice(self, events: VerifiedEvents, guarantees: Sequence[Guarantee]) -> str:
+        """Which other filters would have admitted it after the same history; a ledger keeps the one it has."""
+        history = [read_entry(event, None).guarantee for event in events if event.kind == "reserve"]
+        able = []
+        for name, other in FILTERS.items():
+            with suppress(BudgetExceeded, GuaranteeError):
+                if name != self.filter.name and admits(other, [*history, *guarantees], self.budget):
+                    able.append(name)
+        return f"; a ledger of the same budget with filter = {' or '.join(able)} would admit it" if able else ""
+
+    def _known(self, events: VerifiedEvents, keys: Sequence[str], requests: Sequence[Request]) -> dict[str, Entry]:
+        """The entries of requests that were made before; what has left stays, and only what was paid is resumed."""
+        found: dict[str, Entry] = {}
+        for key, (guarantee, _) in zip(keys, requests, strict=True):
+            reserve = events.requested(key)
+            if reserve is not None:
+                entry = read_entry(reserve, events.settled(reserve.entry))
+                before = events.reserve_before(reserve.seq)
+                paid = None if before is None else read_entry(before, None).charge
+                if entry.release is None and not self._is_fair(entry, paid):
+                    raise LedgerError(f"Ledger entry {entry.id} must have spent its price: the ledger was altered")
+                found[key] = _resumed(entry, key, guarantee)
+        return found
+
+    def _is_fair(self, entry: Entry, before: Charge | None) -> bool:
+        """What an older accounting charged stays charged; today's must be the price."""
+        older = entry.accounting < stored.ACCOUNTING
+        return older or self.filter.fair(before, entry.charge, entry.guarantee, self.budget)[0]
 
 
-def _read_create(create: Event) -> tuple[Budget, Filter, Decimal, int]:
+def _read_create(create: Event) -> tuple[Budget, Filter | Portfolio, Decimal, int]:
     try:
         content = create.content()
-        if content["format"] != FORMAT:
+        if content["format"] not in SCHEMAS:
             raise ValueError("other format")
         budget, limit = Budget(**content["budget"]), read_amount(content["limit"])
         return budget, FILTERS[content["filter"]], limit, accounting_of(content)
@@ -213,30 +298,29 @@ def _read_create(create: Event) -> tuple[Budget, Filter, Decimal, int]:
         raise LedgerError("Ledger event 1 must be a create event this version can read, got another") from None
 
 
+def _new(keys: Sequence[str], requests: Sequence[Request], known: Mapping[str, Entry]) -> dict[str, Request]:
+    """The requests that were not made before, each once."""
+    return {key: request for key, request in zip(keys, requests, strict=True) if key not in known}
+
+
 def _spent(events: VerifiedEvents) -> Decimal:
     last = events.last_reserve()
     return Decimal(0) if last is None else read_entry(last, None).spent_after
 
 
-def _entry(events: VerifiedEvents, reserve: Event) -> Entry:
-    return read_entry(reserve, events.settled(reserve.entry))
-
-
-def _check_neighbours(events: VerifiedEvents, guarantee: Guarantee) -> None:
+def _check_neighbours(guarantees: Sequence[Guarantee]) -> None:
     """Guarantees between different neighbours do not add up."""
-    first = events.first_reserve()
-    if first is None:
-        return
-    held = read_entry(first, None).guarantee
-    if (held.relation, held.unit) != (guarantee.relation, guarantee.unit):
-        raise GuaranteeError(
-            f"Ledger.reserve guarantee must hold for {held.relation} of a {held.unit}, as the entries before it, "
-            f"got {guarantee.relation} of a {guarantee.unit}"
-        )
+    held = guarantees[0]
+    for guarantee in guarantees[1:]:
+        if (held.relation, held.unit) != (guarantee.relation, guarantee.unit):
+            raise GuaranteeError(
+                f"Ledger.reserve guarantee must hold for {held.relation} of a {held.unit}, as the entries before it, "
+                f"got {guarantee.relation} of a {guarantee.unit}"
+            )
 
 
-def _resume(entry: Entry, request: str, guarantee: Guarantee, price: Decimal) -> Entry:
-    """A known request; while nothing has left, only the guarantee that was paid for, at its price, may be resumed.
+def _resumed(entry: Entry, request: str, guarantee: Guarantee) -> Entry:
+    """A known request; while nothing has left, only the guarantee that was paid for may be resumed.
 
     An older accounting may have priced it otherwise: the law of the answer is that of the recipe, and what was charged
     stays charged.
@@ -251,6 +335,4 @@ def _resume(entry: Entry, request: str, guarantee: Guarantee, price: Decimal) ->
         raise GuaranteeError(
             f"Ledger.reserve guarantee must be the one reserved for this recipe, {held!r}, got {guarantee!r}"
         )
-    if entry.spend < price * LEAST:
-        raise LedgerError(f"Ledger entry {entry.id} must have spent its price: the ledger was altered")
     return entry

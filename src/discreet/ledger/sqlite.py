@@ -7,6 +7,7 @@ its own, so nothing is shared between threads or inherited by a fork.
 """
 
 import os
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -15,26 +16,27 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
+from discreet.guarantee.stored import ACCOUNTING
 from discreet.ledger.events import Event, Head, HeadFile, Kind, Row, canonical
 
 __all__ = ["Events", "SqliteStore"]
 
-FORMAT = 1
+FORMAT = 2  # 2: several filters at once, and events of a migration
 APPLICATION_ID = 0x64636C67  # "dclg"
 BUSY_SECONDS = 60.0
 
 # The last trigger also stops INSERT OR REPLACE, which deletes rows without asking the delete trigger.
-SCHEMA = (
-    """CREATE TABLE events (
+TABLE = """CREATE TABLE events (
   seq INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL CHECK (kind IN ('create', 'reserve', 'settle')),
+  kind TEXT NOT NULL CHECK (kind IN ({})),
   entry TEXT NOT NULL,
   request TEXT UNIQUE CHECK ((request IS NOT NULL) = (kind = 'reserve')),
   body TEXT NOT NULL,
   previous TEXT NOT NULL UNIQUE,
   hash TEXT NOT NULL UNIQUE,
   UNIQUE (kind, entry)
-)""",
+)"""
+AROUND = (
     "CREATE INDEX events_of_kind ON events (kind, seq)",
     "CREATE TRIGGER no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END",
     "CREATE TRIGGER no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END",
@@ -46,6 +48,10 @@ WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events)
   OR EXISTS (SELECT 1 FROM events WHERE hash = NEW.hash)
 BEGIN SELECT RAISE(ABORT, 'append-only'); END""",
 )
+SCHEMAS = {
+    1: (TABLE.format("'create', 'reserve', 'settle'"), *AROUND),
+    2: (TABLE.format("'create', 'reserve', 'settle', 'migrate'"), *AROUND),
+}
 
 COLUMNS = "SELECT seq, kind, entry, body, previous, hash FROM events "
 ROWS = "SELECT seq, kind, entry, request, body, previous, hash FROM events "
@@ -158,7 +164,7 @@ class SqliteStore:
                     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                     connection.execute(f"PRAGMA user_version = {FORMAT}")
                     connection.execute("BEGIN IMMEDIATE")
-                    for statement in SCHEMA:
+                    for statement in SCHEMAS[FORMAT]:
                         connection.execute(statement)
                     first = Events(connection).append("create", "", content, None)
                     connection.execute("COMMIT")
@@ -173,6 +179,44 @@ class SqliteStore:
             raise LedgerError(TAKEN.format(self.path)) from None
         except (OSError, ValueError):
             raise LedgerError(f"Ledger.path must be in a folder that can be written to, got {self.path}") from None
+
+    def migrate(self) -> None:
+        """Bring a ledger of an older format to this one: a copy first, then one transaction that rewrites no event.
+
+        The copy stays beside it. An event says what happened, so heads noted earlier are still in the chain.
+        """
+        with self._existing() as connection:
+            if connection.execute("PRAGMA user_version").fetchone() == (FORMAT,):
+                return
+            connection.execute("BEGIN IMMEDIATE")
+            version = _recognise(connection)
+            if version == FORMAT:
+                return
+            self._copy(f".format-{version}")
+            for what in ("INDEX events_of_kind", "TRIGGER no_update", "TRIGGER no_delete", "TRIGGER only_append"):
+                connection.execute(f"DROP {what}")
+            connection.execute("ALTER TABLE events RENAME TO older")
+            table, *around = SCHEMAS[FORMAT]
+            connection.execute(table)
+            connection.execute("INSERT INTO events SELECT * FROM older ORDER BY seq")
+            connection.execute("DROP TABLE older")
+            for statement in around:
+                connection.execute(statement)
+            events, content = Events(connection), {"accounting": ACCOUNTING, "from": version, "to": FORMAT}
+            events.append("migrate", f"format-{FORMAT}", content, events.last())
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+            connection.execute("COMMIT")
+
+    def _copy(self, suffix: str) -> None:
+        """The file as it is, complete, under another name."""
+        copy, made = Path(f"{self.path}{suffix}"), Path(f"{self.path}{suffix}-new")
+        try:
+            shutil.copy(self.path, made)
+            with open(made, "rb") as file:
+                os.fsync(file.fileno())
+            made.replace(copy)
+        except OSError:
+            raise LedgerError(f"Ledger must be copied to {copy} before its format changes; nothing was done") from None
 
     @contextmanager
     def read(self) -> Iterator[Events]:
@@ -214,12 +258,14 @@ def _connection(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
         raise LedgerError(SENTENCES.get(primary, DAMAGED)) from None
 
 
-def _recognise(connection: sqlite3.Connection) -> None:
-    """Refuse a file that is not a ledger of this version, with exactly its tables and triggers."""
+def _recognise(connection: sqlite3.Connection) -> int:
+    """The format of a ledger; a file of another kind or version, or with other tables and triggers, is refused."""
     if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
         raise LedgerError("Ledger.path must be a discreet ledger, got another kind of file")
-    if connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):
-        raise LedgerError(f"Ledger format must be {FORMAT}, got one that another version of discreet wrote")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version not in SCHEMAS:
+        raise LedgerError(f"Ledger format must be at most {FORMAT}, got one that a newer version of discreet wrote")
     declared = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
-    if tuple(sql for (sql,) in declared) != SCHEMA:
+    if tuple(sql for (sql,) in declared) != SCHEMAS[version]:
         raise LedgerError("Ledger must have exactly the tables and triggers it was created with: it was altered")
+    return int(version)

@@ -5,28 +5,28 @@ one version of the accounting a spend is the price of its guarantee to 1e-9; wha
 charged, and is reported where today's price is higher.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 
-from discreet.errors import GuaranteeError, LedgerError
-from discreet.guarantee import Guarantee, stored
+from discreet.errors import LedgerError
+from discreet.guarantee import Budget, Guarantee, stored
+from discreet.ledger.charges import Charge
 from discreet.ledger.events import Entry, Event, entry_id, read_entry, request_key
-from discreet.ledger.filters import SMALLEST_REQUEST
+from discreet.ledger.filters import SMALLEST_REQUEST, Filter, Portfolio
 
-__all__ = ["LEAST", "Cheap", "replay"]
+__all__ = ["Cheap", "replay"]
 
-LEAST = Decimal("0.999999999")  # of a price, within one version of the accounting
-
-Price = Callable[[Guarantee], Decimal]
 Cheap = tuple[Entry, Decimal | None]  # an entry that cost less than today's price; None: today it has no price
 
 
 class _Totals:
     """What the events so far add up to."""
 
-    def __init__(self, limit: Decimal, price: Price) -> None:
-        self.limit = limit
-        self.price = price
+    def __init__(self, limit: Decimal, chosen: Filter | Portfolio, budget: Budget) -> None:
+        self.limit, self.filter, self.budget = limit, chosen, budget
+        self.last: Charge | None = None
+        self.history: list[Guarantee] = []
+        self.accounting = stored.UNVERSIONED
         self.spent = Decimal(0)
         self.neighbours: tuple[str, str] | None = None
         self.requests: set[str] = set()
@@ -43,7 +43,8 @@ class _Totals:
         _require(entry.request not in self.requests, event, "reserve a request that was not reserved before")
         _require(entry.id == entry_id(entry.request, event.seq), event, "have the entry id of its request")
         _require(neighbours == self.neighbours, event, "have the relation and unit of the first reservation")
-        _require(entry.spend >= SMALLEST_REQUEST, event, "spend at least 1e-12")
+        _require(entry.members is not None or entry.spend >= SMALLEST_REQUEST, event, "spend at least 1e-12")
+        _require((entry.members is not None) == (self.filter.name == "portfolio"), event, "be of the ledger's filter")
         self._check_price(entry, event)
         _require(entry.spent_after == self.spent, event, "have the sum of all spends as its running total")
         _require(self.spent <= self.limit, event, "stay within the limit")
@@ -52,15 +53,19 @@ class _Totals:
 
     def _check_price(self, entry: Entry, event: Event) -> None:
         older = entry.accounting < stored.ACCOUNTING
-        try:
-            price = self.price(entry.guarantee)
-        except GuaranteeError:
-            _require(older, event, "have a guarantee with a price")
-            self.cheap.append((entry, None))
-            return
-        _require(older or entry.spend >= price * LEAST, event, "spend at least the price of its guarantee")
-        if entry.spend < price * LEAST:
+        fair, price = self.filter.fair(self.last, entry.charge, entry.guarantee, self.budget)
+        _require(older or price is not None, event, "have a guarantee with a price")
+        _require(older or fair, event, "spend at least the price of its guarantee")
+        if not fair:
             self.cheap.append((entry, price))
+        self.last, self.accounting = entry.charge, entry.accounting
+        self.history.append(entry.guarantee)
+
+    def check_whole(self, last: Event) -> None:
+        """What only the whole history can say: who decided the weights, and whether a closed ledger was affordable."""
+        if self.last is not None and self.accounting == stored.ACCOUNTING:
+            sound = self.filter.sound(self.history, self.last, self.budget)
+            _require(sound, last, "follow from its first purchase, and be within the budget")
 
     def settle(self, event: Event) -> None:
         """Count a settlement: of a reserved entry, once."""
@@ -69,13 +74,15 @@ class _Totals:
         self.open.remove(event.entry)
 
 
-def replay(events: Iterable[Event], limit: Decimal, head: str | None, price: Price) -> list[Cheap]:
+def replay(
+    events: Iterable[Event], limit: Decimal, head: str | None, chosen: Filter | Portfolio, budget: Budget
+) -> list[Cheap]:
     """Refuse a chain that is altered anywhere or, if a head noted earlier is given, no longer contains it.
 
     Returns the entries that today's accounting would charge more for. Must run in a decimal context that never rounds.
     """
     last: Event | None = None
-    totals = _Totals(limit, price)
+    totals = _Totals(limit, chosen, budget)
     found = False
     for event in events:
         event.check_follows(last)
@@ -88,6 +95,7 @@ def replay(events: Iterable[Event], limit: Decimal, head: str | None, price: Pri
         last = event
     if last is None:
         raise LedgerError("Ledger event 1 must exist: the ledger is empty")
+    totals.check_whole(last)
     if head is not None and not found:
         raise LedgerError(
             f"Ledger must contain the head noted earlier, but events 1 to {last.seq} do not: the file was replaced or "

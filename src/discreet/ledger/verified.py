@@ -65,6 +65,7 @@ class Index:
         self.requests: dict[str, int] = {}
         self.reserves: dict[str, int] = {}
         self.settles: dict[str, int] = {}
+        self.first_reserve: int | None = None
         self.last_reserve: int | None = None
         self._total = (0, Decimal(0), Decimal(0))  # a reservation's number, and what was spent before and with it
         self.accounting = 0  # of the last event that names one
@@ -110,6 +111,7 @@ class Index:
             if named != request or {self.requests.get(named, seq), self.reserves.get(entry, seq)} != {seq}:
                 raise LedgerError(f"Ledger event {seq} must reserve its own request, once: the ledger was altered")
             self.requests[named] = self.reserves[entry] = self.last_reserve = seq
+            self.first_reserve = self.first_reserve or seq
         if (kind == "create") != (seq == 1) or (request is None) != (kind != "reserve"):
             raise LedgerError(f"Ledger event {seq} must be create at the start only: the ledger was altered")
         if kind != "settle":
@@ -164,11 +166,19 @@ class VerifiedEvents:
 
     def first_reserve(self) -> Event | None:
         """The reservation whose relation and unit all others share."""
-        return self._maybe(min(2, self._index.last_reserve or 0))
+        return self._maybe(self._index.first_reserve)
 
     def last_reserve(self) -> Event | None:
         """The reservation that holds the running total."""
         return self._maybe(self._index.last_reserve)
+
+    def reserve_before(self, seq: int) -> Event | None:
+        """The last reservation before an event."""
+        for earlier in range(seq - 1, 1, -1):
+            event = self.at(earlier)
+            if event.kind == "reserve":
+                return event
+        return None
 
     def requested(self, request: str) -> Event | None:
         """The reservation of this request."""
@@ -187,8 +197,8 @@ class VerifiedEvents:
         return self.at(self._index.seq)
 
     def append(self, kind: Kind, entry: str, content: dict[str, Any]) -> Event:
-        """Continue the chain, once in a transaction; durable once that ends."""
-        self.appended = self._events.append(kind, entry, content, self.last())
+        """Continue the chain; durable once the transaction ends, and only then looked up."""
+        self.appended = self._events.append(kind, entry, content, self.appended or self.last())
         return self.appended
 
     def check_indexes(self) -> None:
@@ -226,6 +236,7 @@ class VerifiedStore:
     @contextmanager
     def write(self) -> Iterator[VerifiedEvents]:
         """The only writer until the block ends; what was appended is durable, and noted, when it has ended."""
+        self._store.migrate()
         with self._store.write() as events:
             self._note(events)  # what others have committed may be answered here
             view = VerifiedEvents(events, self._index)

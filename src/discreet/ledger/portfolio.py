@@ -1,0 +1,272 @@
+"""One ledger for every notion: the portfolio of filters (proof: docs/theory/portfolio.md).
+
+A request is admitted while some member still admits the whole history, this request included. A member that cannot pay
+for a request which another admits is dead for good. A request that all refuse is not made: it changes nothing and kills
+nobody. The whole is (epsilon, delta)-DP, delta the sum of the members' parts.
+
+The weights are a public function of the first request, recorded with it and never changed. A first request that no
+member admits is made if its own guarantee meets the budget; then the ledger is closed. Several requests made at once
+are priced together: on an empty ledger by their exact composition, else one after another.
+
+A share is the used fraction of the living member that has most left: it only grows, and is what a person reads.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal
+from functools import lru_cache
+from typing import Any
+
+from discreet.accounting.rounding import QUANTUM, SMALLEST_REQUEST
+from discreet.errors import BudgetExceeded, GuaranteeError
+from discreet.guarantee import Budget, Composed, Guarantee
+from discreet.ledger import members
+from discreet.ledger.charges import LEAST, Charge, in_brief, plain, that_fits
+from discreet.ledger.members import MOST_PRICES, Weights
+
+__all__ = ["Portfolio", "State", "after", "meets", "opened", "purchase", "read_state", "share", "together"]
+
+EXACT = Context(prec=160)
+UP = Context(prec=160, rounding=ROUND_CEILING)
+
+
+@dataclass(frozen=True)
+class State:
+    """What every member has used; None where it is dead. The weights are those of the first request."""
+
+    weights: Weights
+    basic: Decimal | None = Decimal(0)
+    gaussian: Decimal | None = Decimal(0)
+    renyi: tuple[Decimal | None, ...] = ()
+    slack: Decimal = Decimal(0)
+    prices: int = 0  # that the Gaussian member has solved for
+    closed: bool = False
+    first: int = 1  # requests in the purchase that decided the weights
+
+    @property
+    def alive(self) -> bool:
+        """Whether some member admits the history."""
+        return not self.closed and any(used is not None for used in (self.basic, self.gaussian, *self.renyi))
+
+    def to_json(self) -> dict[str, Any]:
+        """What a ledger records: amounts are texts, so that no reader rounds them."""
+        texts = [None if used is None else plain(used) for used in (self.basic, self.gaussian, *self.renyi)]
+        orders = [[plain(order), plain(weight)] for order, weight in self.weights.renyi]
+        body: dict[str, Any] = {
+            "weights": {"gaussian": plain(self.weights.gaussian), "renyi": orders},
+            "basic": texts[0],
+            "gaussian": texts[1],
+            "renyi": texts[2:],
+            "slack": plain(self.slack),
+            "prices": self.prices,
+            "first": self.first,
+        }
+        return {**body, "closed": True} if self.closed else body
+
+
+def read_state(body: Mapping[str, Any]) -> State:
+    """Read what `to_json` wrote; anything else is a ValueError, KeyError or TypeError."""
+    weights = body["weights"]
+    orders = tuple((_amount(order), _amount(weight)) for order, weight in weights["renyi"])
+    used = [None if text is None else _amount(text) for text in (body["basic"], body["gaussian"], *body["renyi"])]
+    prices, first, closed = body["prices"], body["first"], body.get("closed", False)
+    if (
+        not all(type(count) is int and count >= 0 for count in (prices, first))
+        or type(closed) is not bool
+        or len(used) != len(orders) + 2
+    ):
+        raise ValueError("no state of a portfolio")
+    divided = Weights(_amount(weights["gaussian"]), orders)
+    return State(divided, used[0], used[1], tuple(used[2:]), _amount(body["slack"]), prices, closed, first)
+
+
+def opened(first: Sequence[Guarantee], budget: Budget) -> State:
+    """The state before the first purchase, which decides the weights."""
+    return _zero(members.weights_for(members.ideal_of(together(first), budget)[0], budget), len(first))
+
+
+def together(asked: Sequence[Guarantee]) -> Guarantee:
+    """What is bought at once, as one guarantee."""
+    return asked[0] if len(asked) == 1 else Composed(tuple(asked))
+
+
+def _zero(weights: Weights, first: int) -> State:
+    return State(weights, renyi=(Decimal(0),) * len(weights.renyi), first=first)
+
+
+@lru_cache(maxsize=512)  # a pure function of public facts, asked for before the ledger is locked and again behind it
+def after(state: State, asked: Guarantee, budget: Budget) -> State:
+    """The state once the request is made; with no member alive, it must not be."""
+    limits = members.members_of(budget, state.weights)
+    ideal, slack = members.ideal_of(asked, budget)
+    slack = _up(EXACT.add(state.slack, slack))
+    basic = _paid(state.basic, members.basic_price(ideal), limits.basic)
+    renyi = tuple(
+        None if used is None else _paid(used, members.renyi_price(ideal, order), limit)
+        for used, (order, limit) in zip(state.renyi, limits.renyi, strict=True)
+    )
+    gaussian, prices = state.gaussian, state.prices
+    if gaussian is not None:
+        price = members.gaussian_price(ideal, EXACT.subtract(limits.gaussian, gaussian), limits.own)
+        prices += 0 if price is None else price[1]
+        gaussian = None if price is None or prices > MOST_PRICES else _paid(gaussian, price[0], limits.gaussian)
+    if slack > limits.slack:
+        basic, gaussian, renyi = None, None, (None,) * len(renyi)
+    return State(state.weights, basic, gaussian, renyi, slack, prices, state.closed, state.first)
+
+
+def purchase(state: State | None, asked: Sequence[Guarantee], budget: Budget) -> tuple[State, ...]:
+    """The state after each of several requests that are made at once; the last is not alive where they are refused.
+
+    The first purchase of a ledger that no member admits closes it, if together it meets the budget: nothing was
+    chosen from outputs yet, so all of delta is its own.
+    """
+    now = opened(asked, budget) if state is None else state
+    found: list[State] = []
+    for guarantee in asked:
+        now = after(now, guarantee, budget)
+        found.append(now)
+    if not now.alive and state is None and meets(together(asked), budget):
+        return tuple(replace(one, closed=True) for one in found)
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Portfolio:
+    """The filter of a ledger with delta: admits what some member admits."""
+
+    name: str = "portfolio"
+    unit: str = "share"
+
+    def limit(self, budget: Budget) -> Decimal:
+        """The whole, whatever the budget."""
+        assert budget.delta is not None  # `filter_for` refuses a budget without delta
+        return Decimal(1)
+
+    def charges(
+        self, last: Charge | None, asked: Sequence[Guarantee], budget: Budget, limit: Decimal
+    ) -> tuple[Charge, ...]:
+        """The charge for each of the requests, in order; a BudgetExceeded where they are refused."""
+        before, spent = (None, Decimal(0)) if last is None else (_state_of(last), last.spent_after)
+        for guarantee in asked:
+            _check_size(guarantee, budget)
+        if before is not None and before.closed:
+            raise BudgetExceeded(f"Ledger.reserve must stay within the budget of {budget}: {CLOSED}")
+        found = purchase(before, asked, budget)
+        if not found[-1].alive and not found[-1].closed:
+            raise BudgetExceeded(self._refusal(before, asked, budget))
+        made: list[Charge] = []
+        for i, state in enumerate(found, start=1):
+            used = _up(UP.divide(Decimal(i), Decimal(len(found)))) if state.closed else share(state, budget)
+            made.append(Charge(EXACT.subtract(used, spent), used, state.to_json()))
+            spent = used
+        return tuple(made)
+
+    def describe(self, amount: Decimal, budget: Budget) -> str:
+        """A share of the budget."""
+        return f"{float(amount):.1%} of the budget"
+
+    def epsilon_at(self, amount: Decimal, budget: Budget) -> float | None:
+        """A share is of no one epsilon."""
+        return None
+
+    def fair(
+        self, before: Charge | None, charge: Charge, guarantee: Guarantee, budget: Budget
+    ) -> tuple[bool, Decimal | None]:
+        """Whether a recorded state is what the request makes of the one before it, and the share it takes today.
+
+        A closed purchase is checked as a whole: `meets`.
+        """
+        now = _state_of(charge)
+        last = _zero(now.weights, now.first) if before is None else _state_of(before)
+        today = after(last, guarantee, budget)
+        spent = Decimal(0) if before is None else before.spent_after
+        used = charge.spent_after if now.closed else share(today, budget)
+        follows = (now.weights, now.first) == (last.weights, last.first) and now.closed in (last.closed, before is None)
+        covers = all(map(_covers, _used(now), _used(today))) and now.prices >= today.prices
+        whole = now.closed or (now.alive and charge.spent_after >= share(now, budget))
+        return follows and covers and whole, EXACT.subtract(used, spent)
+
+    def sound(self, history: Sequence[Guarantee], last: Charge, budget: Budget) -> bool:
+        """Whether a history has the weights of its first purchase and, where that closed the ledger, was affordable."""
+        state = _state_of(last)
+        first = history[: state.first]
+        if len(first) != state.first or opened(first, budget).weights != state.weights:
+            return False
+        return not state.closed or (len(history) == state.first and meets(together(history), budget))
+
+    def _refusal(self, before: State | None, asked: Sequence[Guarantee], budget: Budget) -> str:
+        whole = together(asked)
+        spent = Decimal(0) if before is None else share(before, budget)
+        several = "" if len(asked) == 1 else f"a purchase of {len(asked)} releases, "
+        said = [f"{several}{in_brief(whole, budget)} asked"]
+
+        def fits(guarantee: Guarantee) -> bool:
+            last = purchase(before, [guarantee], budget)[-1]
+            return last.alive or (before is None and last.closed)
+
+        level = that_fits(whole, fits)
+        said.append("nothing like it still fits" if level is None else f"{level:g} of it still fits")
+        said.append(f"{self.describe(EXACT.subtract(Decimal(1), spent), budget)} is left")
+        if len(asked) > 1 and before is None:
+            said.append("ask for less, or for fewer at once")
+        return f"Ledger.reserve must stay within the budget of {budget}: {'; '.join(said)}"
+
+
+CLOSED = "it is closed, because its first purchase took all of it; nothing more can be paid"
+
+
+def _check_size(guarantee: Guarantee, budget: Budget) -> None:
+    ideal, slack = members.ideal_of(guarantee, budget)
+    price = members.basic_price(ideal)
+    if price is not None and EXACT.add(price, slack) < SMALLEST_REQUEST:
+        raise GuaranteeError(f"Ledger.reserve epsilon must be at least 1e-12, got {price:.3g}")
+
+
+def _state_of(charge: Charge) -> State:
+    assert charge.members is not None  # `read_entry` refuses an entry of a portfolio without
+    return read_state(charge.members)
+
+
+def _used(state: State) -> tuple[Decimal | None, ...]:
+    return (state.basic, state.gaussian, *state.renyi, state.slack)
+
+
+def _covers(recorded: Decimal | None, today: Decimal | None) -> bool:
+    """A dead member stays dead, and a living one has used its price, to 1e-9."""
+    return recorded is None or (today is not None and recorded >= EXACT.multiply(today, LEAST))
+
+
+def _amount(text: Any) -> Decimal:
+    if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,110}(\.[0-9]{1,40})?", text):
+        raise ValueError("not an amount")
+    return Decimal(text)
+
+
+def meets(guarantee: Guarantee, budget: Budget) -> bool:
+    """Whether a guarantee alone is within the budget."""
+    assert budget.delta is not None
+    return guarantee.delta(budget.epsilon) <= budget.delta or guarantee.epsilon(budget.delta) <= budget.epsilon
+
+
+def share(state: State, budget: Budget) -> Decimal:
+    """The used fraction of the living member that has most left, rounded up; the whole where none is alive."""
+    if not state.alive:
+        return Decimal(1)
+    limits = members.members_of(budget, state.weights)
+    pairs = [(state.basic, limits.basic), (state.gaussian, limits.gaussian)]
+    pairs += [(used, limit) for used, (_, limit) in zip(state.renyi, limits.renyi, strict=True)]
+    return min(_up(UP.divide(used, limit)) if used else Decimal(0) for used, limit in pairs if used is not None)
+
+
+def _paid(used: Decimal | None, price: Decimal | None, limit: Decimal) -> Decimal | None:
+    """What is used with the price; None where there is none, or not enough is left."""
+    if used is None or price is None:
+        return None
+    total = EXACT.add(used, price)
+    return total if total <= limit else None
+
+
+def _up(amount: Decimal) -> Decimal:
+    return amount.quantize(QUANTUM, rounding=ROUND_CEILING, context=EXACT)
