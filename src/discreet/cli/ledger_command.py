@@ -35,7 +35,7 @@ def create(
         str | None,
         typer.Option(
             "--filter",
-            help="portfolio, pure, zcdp, gdp or approximate; default: portfolio if there is a delta, else pure.",
+            help="portfolio (default with a delta), pure (default without), zcdp, gdp, approximate.",
         ),
     ] = None,
     as_json: terminal.AsJson = False,
@@ -57,12 +57,7 @@ def create(
         return
     lines = [
         ("budget", str(made.budget)),
-        (
-            "filter",
-            made.filter.name
-            if made.filter.unit == "share"
-            else f"{made.filter.name}: {balance.words(made, made.limit)}",
-        ),
+        ("filter", f"{made.filter.name}: {made.filter.describe(made.limit, made.budget)}"),
         ("head", made.head()),
     ]
     terminal.facts(terminal.console(), f"created {path}", lines)

@@ -91,11 +91,9 @@ def _releases(study: "Study", requests: Sequence["Request"], ledger: "Ledger", o
     if one_by_one:
         for _ in _quotes(replace(study, schema=dataset.schema), requests, ledger, one_by_one):
             pass  # refuses a study that does not fit as a whole before its first release is paid
-        before = _statuses(ledger)
-        bought = (paid for each in asked for paid in pipeline.purchase([each], ledger))
-    else:
-        before = _statuses(ledger)
-        bought = iter(pipeline.purchase(asked, ledger))
+    before = {entry.id: entry.status for entry in ledger.entries()}
+    purchases = [[each] for each in asked] if one_by_one else [asked]
+    bought = (paid for together in purchases for paid in pipeline.purchase(together, ledger))
     for request, paid in zip(requests, bought, strict=True):
         made = paid.release(terminal.counter(request.name))
         made.save(request.out)
@@ -107,10 +105,6 @@ def _releases(study: "Study", requests: Sequence["Request"], ledger: "Ledger", o
             step.document["notice"] = made.notice
             step.lines.append(("notice", made.notice))
         yield step
-
-
-def _statuses(ledger: "Ledger") -> dict[str, str]:
-    return {entry.id: entry.status for entry in ledger.entries()}
 
 
 def _quotes(study: "Study", requests: Sequence["Request"], ledger: "Ledger", one_by_one: bool) -> Iterator[Step]:
