@@ -37,13 +37,15 @@ TOLERANCE = 1e-5  # of a price: where bisection ends, on the upper side
 NEARLY, COARSE = 1.016, 0.004  # where the price of one loss is known: up to so much more, in so large steps
 FINEST = 1 / 256  # of epsilon: the shortest interval of t that is looked at
 MOST_COPIES = 64  # of a pure release that are priced as one binomial pair
+MOST_PARTS = 10**15  # that are priced at all
+FARTHEST = 700.0  # the last node: e^700 is a double
 ROUND_UP = 1 + 1e-13
 
 
 def pure_price(epsilon: float, copies: int, left: float, slack: float) -> float | None:
     """The price of `copies` epsilon-DP releases while `left` is left; None if it is not enough."""
     if copies > MOST_COPIES:
-        price = copies * gaussian_of_pure(epsilon) ** 2 * ROUND_UP
+        price = copies * gaussian_of_pure(epsilon) ** 2 * ROUND_UP if copies <= MOST_PARTS else math.inf
         return price if price <= left else None
     return _pure_price(epsilon, copies, left, slack)
 
@@ -72,6 +74,8 @@ def bounded_range_price(epsilon: float, left: float, slack: float) -> float | No
             waiting += [(low, middle), (middle, high)]
         return True
 
+    if epsilon > FARTHEST:
+        return None
     least = _pure_price(epsilon / 2, 1, left, slack)  # of t = epsilon/2, which was the dearest in every case tried
     if least is None:
         return None
@@ -83,11 +87,13 @@ def bounded_range_price(epsilon: float, left: float, slack: float) -> float | No
 
 def gaussian_of_pure(epsilon: float) -> float:
     """The mu of which every epsilon-DP release is Gaussian DP, 2 Φ⁻¹(e^epsilon / (1 + e^epsilon)), rounded up."""
-    from scipy.special import ndtri
+    from scipy.special import erfinv, ndtri
 
-    if epsilon > 700:
+    if epsilon > FARTHEST:
         return math.inf
-    return float(-2 * ndtri(1 / (1 + math.exp(epsilon)))) * (1 + 1e-12)
+    # near 1/2 a probability has not the digits of a small epsilon
+    exact = math.sqrt(8) * erfinv(math.tanh(epsilon / 2)) if epsilon < 1 else -2 * ndtri(1 / (1 + math.exp(epsilon)))
+    return float(exact) * (1 + 1e-12) + 1e-150  # whose square is no zero
 
 
 def _smallest(
@@ -105,9 +111,10 @@ def _smallest(
 
 def _is_enough(losses: Array, chances: Array, left: float, price: float, slack: float) -> bool:
     """Whether (1) holds for every e' ≥ 0, for a pair with these losses under P and their probabilities."""
-    rest = max(left - price, 0.0)
-    for count in NODES:
-        nodes = np.linspace(0.0, _end(losses, left, rest, slack), count)
+    rest = max(left - price, 0.0) + 1e-15 * left  # more than what is lost where amounts become doubles
+    end = _end(losses, left, rest, slack)
+    for count in NODES if end <= FARTHEST else ():
+        nodes = np.linspace(0.0, end, count)
         mixed = sum(p * _profile(nodes - loss, rest)[0] for loss, p in zip(losses, chances, strict=True))
         above = np.asarray(mixed) * (1 + RELATIVE)
         _, below, slope = _profile(nodes, left)
@@ -135,9 +142,6 @@ def _profile(at: Array, square: float) -> tuple[Array, Array, Array]:
     """
     from scipy.special import erfcx, ndtr
 
-    if square <= 0.0:
-        exact = np.maximum(-np.expm1(at), 0.0)
-        return exact * ROUND_UP, exact / ROUND_UP, np.where(at < 0, 1.0, 0.0)
     mu = math.sqrt(square)
     z = at / mu - mu / 2
     tail = ndtr(-z)

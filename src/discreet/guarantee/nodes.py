@@ -194,7 +194,8 @@ def _basic(leaves: Terms) -> float:
 
 
 def _curve(leaves: Terms) -> conversions.Curve:
-    return lambda order: math.fsum(count * leaf.renyi(order) for leaf, count in leaves.items())
+    counts = {leaf: count if count < 10**300 else math.inf for leaf, count in leaves.items()}
+    return lambda order: math.fsum(count * leaf.renyi(order) for leaf, count in counts.items())
 
 
 def _compose(leaves: Terms, delta: float) -> float:

@@ -39,6 +39,7 @@ from discreet.ledger.verified import EXACT, VerifiedEvents, VerifiedStore
 
 __all__ = ["Ledger", "Request"]
 
+MOST_ADVISED = 500  # events that a refusal looks back on
 Request = tuple[Guarantee, Mapping[str, Any]]  # what is asked for, and its recipe
 
 
@@ -259,6 +260,8 @@ class Ledger:
 
     def _advice(self, events: VerifiedEvents, guarantees: Sequence[Guarantee]) -> str:
         """Which other filters would have admitted it after the same history; a ledger keeps the one it has."""
+        if events.last().seq > MOST_ADVISED:  # others would wait for it
+            return ""
         history = [read_entry(event, None).guarantee for event in events if event.kind == "reserve"]
         able = []
         for name, other in FILTERS.items():
@@ -293,14 +296,19 @@ def _read_create(create: Event) -> tuple[Budget, Filter | Portfolio, Decimal, in
         if content["format"] not in SCHEMAS:
             raise ValueError("other format")
         budget, limit = Budget(**content["budget"]), read_amount(content["limit"])
-        return budget, FILTERS[content["filter"]], limit, accounting_of(content)
+        return budget, filter_for(budget, str(content["filter"])), limit, accounting_of(content)
     except (KeyError, TypeError, ValueError, GuaranteeError):
         raise LedgerError("Ledger event 1 must be a create event this version can read, got another") from None
 
 
 def _new(keys: Sequence[str], requests: Sequence[Request], known: Mapping[str, Entry]) -> dict[str, Request]:
     """The requests that were not made before, each once."""
-    return {key: request for key, request in zip(keys, requests, strict=True) if key not in known}
+    new: dict[str, Request] = {}
+    for key, request in zip(keys, requests, strict=True):
+        held = request if key in known else new.setdefault(key, request)
+        if held is not request and not same(held[0], request[0]):
+            raise GuaranteeError(f"Ledger.reserve guarantee must be one for each recipe, got another, {request[0]!r}")
+    return new
 
 
 def _spent(events: VerifiedEvents) -> Decimal:

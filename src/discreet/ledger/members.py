@@ -38,6 +38,7 @@ __all__ = [
     "Members",
     "Weights",
     "basic_price",
+    "divides",
     "gaussian_price",
     "ideal_of",
     "members_of",
@@ -54,6 +55,7 @@ LEAST_ORDER = Decimal("1.1")
 AROUND = (Decimal("0.5"), Decimal("0.71"), Decimal("1.41"), Decimal("2"))  # times the main order: the other orders
 OWN = 1e-9  # of its delta: what a price of the Gaussian member may be wrong by
 MOST_PRICES = 10**6  # of the Gaussian member, 0.001 of its delta in all
+MOST_GROWTH = 1000.0  # an epsilon whose e^epsilon makes the smallest distance more than everything
 MOST_IN_TURN = 8  # releases of bounded range that are priced one after another
 
 
@@ -106,6 +108,12 @@ def weights_for(first: Guarantee, budget: Budget) -> Weights:
     return _weights(FIRST, SECOND, main) if better and price is not None else _weights(SECOND, FIRST, main)
 
 
+def divides(weights: Weights) -> bool:
+    """Whether the parts of delta, with the slack, are the whole, at orders that have a limit."""
+    whole = _sum((SLACK, weights.gaussian, *(weight for _, weight in weights.renyi)))
+    return whole == 1 and all(order >= LEAST_ORDER for order, _ in weights.renyi)
+
+
 def ideal_of(guarantee: Guarantee, budget: Budget) -> tuple[Guarantee, Decimal]:
     """The guarantee of the ideal law, and what the distance to it takes of delta.
 
@@ -115,7 +123,7 @@ def ideal_of(guarantee: Guarantee, budget: Budget) -> tuple[Guarantee, Decimal]:
     """
     if isinstance(guarantee, Within):
         part, slack = ideal_of(guarantee.part, budget)
-        growth = EXACT.add(EXACT.exp(decimal(budget.epsilon)), Decimal("1.000000000001"))
+        growth = EXACT.add(EXACT.exp(decimal(min(budget.epsilon, MOST_GROWTH))), Decimal("1.000000000001"))
         return part, EXACT.add(slack, EXACT.multiply(growth, decimal(guarantee.tv)))
     if isinstance(guarantee, ApproxDP):
         return PureDP(guarantee.level, guarantee.basis), decimal(guarantee.slack)
@@ -166,20 +174,20 @@ def _copies_price(part: Guarantee, count: int, left: Decimal, own: float) -> tup
     if isinstance(part, AllOf | Node):
         return gaussian_price(Repeated(part, count), left, own)
     if isinstance(part, GaussianDP):
-        square = EXACT.multiply(decimal(part.level), decimal(part.level))
-        return amount_of(EXACT.multiply(square, Decimal(count)), ROUND_CEILING), 0
+        price = EXACT.multiply(EXACT.multiply(decimal(part.level), decimal(part.level)), Decimal(count))
+        return (amount_of(price, ROUND_CEILING), 0) if price <= left else None
     if isinstance(part, BoundedRange) and count <= MOST_IN_TURN:
         total = Decimal(0)
         for _ in range(count):
             rest = float(EXACT.subtract(left, total))
-            price = bounded_range_price(part.level, rest, own) if rest > 0 else None
-            if price is None:
+            found = bounded_range_price(part.level, rest, own) if rest > 0 else None
+            if found is None:
                 return None
-            total = EXACT.add(total, amount_of(decimal(price), ROUND_CEILING))
+            total = EXACT.add(total, amount_of(decimal(found), ROUND_CEILING))
         return total, count
     if isinstance(part, PureDP | BoundedRange) and left > 0:
-        price = pure_price(part.level, count, float(left), own)
-        return None if price is None else (amount_of(decimal(price), ROUND_CEILING), 1)
+        found = pure_price(part.level, count, float(left), own)
+        return None if found is None else (amount_of(decimal(found), ROUND_CEILING), 1)
     return None
 
 

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.accounting.rounding import QUANTUM, SMALLEST_REQUEST
-from discreet.errors import BudgetExceeded, GuaranteeError
+from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Composed, Guarantee
 from discreet.ledger import members
 from discreet.ledger.charges import LEAST, Charge, in_brief, plain, that_fits
@@ -29,6 +29,7 @@ __all__ = ["Portfolio", "State", "after", "meets", "opened", "purchase", "read_s
 
 EXACT = Context(prec=160)
 UP = Context(prec=160, rounding=ROUND_CEILING)
+LEAST_DELTA, MOST_EPSILON = 1e-300, 1e100  # of a budget: what its parts are computed with are doubles
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,16 @@ def read_state(body: Mapping[str, Any]) -> State:
     used = [None if text is None else _amount(text) for text in (body["basic"], body["gaussian"], *body["renyi"])]
     prices, first, closed = body["prices"], body["first"], body.get("closed", False)
     if (
-        not all(type(count) is int and count >= 0 for count in (prices, first))
+        type(prices) is not int
+        or type(first) is not int
         or type(closed) is not bool
+        or min(prices, first - 1) < 0
         or len(used) != len(orders) + 2
     ):
         raise ValueError("no state of a portfolio")
     divided = Weights(_amount(weights["gaussian"]), orders)
+    if not members.divides(divided):
+        raise ValueError("no weights of a portfolio")
     return State(divided, used[0], used[1], tuple(used[2:]), _amount(body["slack"]), prices, closed, first)
 
 
@@ -100,7 +105,7 @@ def after(state: State, asked: Guarantee, budget: Budget) -> State:
     """The state once the request is made; with no member alive, it must not be."""
     limits = members.members_of(budget, state.weights)
     ideal, slack = members.ideal_of(asked, budget)
-    slack = _up(EXACT.add(state.slack, slack))
+    slack = _up(min(EXACT.add(state.slack, slack), Decimal(1)))
     basic = _paid(state.basic, members.basic_price(ideal), limits.basic)
     renyi = tuple(
         None if used is None else _paid(used, members.renyi_price(ideal, order), limit)
@@ -142,6 +147,8 @@ class Portfolio:
     def limit(self, budget: Budget) -> Decimal:
         """The whole, whatever the budget."""
         assert budget.delta is not None  # `filter_for` refuses a budget without delta
+        if budget.delta < LEAST_DELTA or budget.epsilon > MOST_EPSILON:
+            raise GuaranteeError(f"Ledger.budget must have a delta from 1e-300 and an epsilon to 1e100, got {budget}")
         return Decimal(1)
 
     def charges(
@@ -183,8 +190,9 @@ class Portfolio:
         today = after(last, guarantee, budget)
         spent = Decimal(0) if before is None else before.spent_after
         used = charge.spent_after if now.closed else share(today, budget)
-        follows = (now.weights, now.first) == (last.weights, last.first) and now.closed in (last.closed, before is None)
-        covers = all(map(_covers, _used(now), _used(today))) and now.prices >= today.prices
+        follows = (now.weights, now.first) == (last.weights, last.first)
+        follows = follows and (now.closed == last.closed or before is None)
+        covers = all(map(_covers, _used(last), _used(now), _used(today))) and now.prices >= today.prices
         whole = now.closed or (now.alive and charge.spent_after >= share(now, budget))
         return follows and covers and whole, EXACT.subtract(used, spent)
 
@@ -225,7 +233,8 @@ def _check_size(guarantee: Guarantee, budget: Budget) -> None:
 
 
 def _state_of(charge: Charge) -> State:
-    assert charge.members is not None  # `read_entry` refuses an entry of a portfolio without
+    if charge.members is None:
+        raise LedgerError("Ledger entries of a portfolio must say what its members used: the ledger was altered")
     return read_state(charge.members)
 
 
@@ -233,9 +242,11 @@ def _used(state: State) -> tuple[Decimal | None, ...]:
     return (state.basic, state.gaussian, *state.renyi, state.slack)
 
 
-def _covers(recorded: Decimal | None, today: Decimal | None) -> bool:
-    """A dead member stays dead, and a living one has used its price, to 1e-9."""
-    return recorded is None or (today is not None and recorded >= EXACT.multiply(today, LEAST))
+def _covers(last: Decimal | None, recorded: Decimal | None, today: Decimal | None) -> bool:
+    """A dead member stays dead, and a living one has used its price, to 1e-9 of the price."""
+    if recorded is None or last is None or today is None:
+        return recorded is None
+    return EXACT.subtract(recorded, last) >= EXACT.multiply(EXACT.subtract(today, last), LEAST)
 
 
 def _amount(text: Any) -> Decimal:

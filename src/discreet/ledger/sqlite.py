@@ -192,7 +192,7 @@ class SqliteStore:
             version = _recognise(connection)
             if version == FORMAT:
                 return
-            self._copy(f".format-{version}")
+            self._copy(connection, f".format-{version}")
             for what in ("INDEX events_of_kind", "TRIGGER no_update", "TRIGGER no_delete", "TRIGGER only_append"):
                 connection.execute(f"DROP {what}")
             connection.execute("ALTER TABLE events RENAME TO older")
@@ -207,13 +207,18 @@ class SqliteStore:
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             connection.execute("COMMIT")
 
-    def _copy(self, suffix: str) -> None:
-        """The file as it is, complete, under another name."""
+    def _copy(self, connection: sqlite3.Connection, suffix: str) -> None:
+        """The file as it is, complete, under another name.
+
+        Read by SQLite: a process that opens and closes the file itself loses every lock that SQLite has on it.
+        """
         copy, made = Path(f"{self.path}{suffix}"), Path(f"{self.path}{suffix}-new")
         try:
-            shutil.copy(self.path, made)
-            with open(made, "rb") as file:
+            with open(made, "wb") as file:
+                file.write(connection.serialize())
+                file.flush()
                 os.fsync(file.fileno())
+            shutil.copymode(self.path, made)
             made.replace(copy)
         except OSError:
             raise LedgerError(f"Ledger must be copied to {copy} before its format changes; nothing was done") from None

@@ -70,6 +70,8 @@ class _Totals:
     def settle(self, event: Event) -> None:
         """Count a settlement: of a reserved entry, once."""
         _require(event.entry in self.open, event, "settle a reserved entry, once")
+        first = ((self.last and self.last.members) or {}).get("first", 0)
+        _require(len(self.history) >= first, event, "come after the whole first purchase")
         _require(isinstance(event.content().get("release"), dict), event, "hold a release")
         self.open.remove(event.entry)
 
