@@ -10,7 +10,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -180,10 +180,11 @@ class SqliteStore:
         except (OSError, ValueError):
             raise LedgerError(f"Ledger.path must be in a folder that can be written to, got {self.path}") from None
 
-    def migrate(self) -> None:
+    def migrate(self, check: Callable[[Events], None]) -> None:
         """Bring a ledger of an older format to this one: a copy first, then one transaction that rewrites no event.
 
-        The copy stays beside it. An event says what happened, so heads noted earlier are still in the chain.
+        Nothing is done to one that `check`, under the lock, refuses. The copy stays beside it. An event says what
+        happened, so heads noted earlier are still in the chain.
         """
         with self._existing() as connection:
             if connection.execute("PRAGMA user_version").fetchone() == (FORMAT,):
@@ -192,6 +193,7 @@ class SqliteStore:
             version = _recognise(connection)
             if version == FORMAT:
                 return
+            check(Events(connection))
             self._copy(connection, f".format-{version}")
             for what in ("INDEX events_of_kind", "TRIGGER no_update", "TRIGGER no_delete", "TRIGGER only_append"):
                 connection.execute(f"DROP {what}")

@@ -236,7 +236,7 @@ class VerifiedStore:
     @contextmanager
     def write(self) -> Iterator[VerifiedEvents]:
         """The only writer until the block ends; what was appended is durable, and noted, when it has ended."""
-        self._store.migrate()
+        self._store.migrate(self._note)
         with self._store.write() as events:
             self._note(events)  # what others have committed may be answered here
             view = VerifiedEvents(events, self._index)
