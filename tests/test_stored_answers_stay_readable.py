@@ -21,8 +21,8 @@ import pytest
 import discreet as dc
 from discreet.guarantee import AllOf, Guarantee, Leaf, Repeated, Within, from_json, stored
 from discreet.guarantee.stored import Restated, above, read_today, same
+from discreet.ledger import filters
 from discreet.ledger import ledger as ledger_module
-from discreet.ledger import verification
 from discreet.ledger.events import request_key
 from discreet.ledger.filters import Filter
 from discreet.mechanisms import MECHANISMS
@@ -193,7 +193,7 @@ def test_equality_locked_people_out(kept: Path, monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(dc.GuaranteeError, match="the one reserved for this recipe"):
         check_all_is_read(kept)
     if factor > 1:
-        monkeypatch.setattr(verification, "LEAST", Decimal(1))
+        monkeypatch.setattr(filters, "LEAST", Decimal(1))
         with pytest.raises(dc.LedgerError, match="at least the price"):
             check_all_is_read(kept)
 
