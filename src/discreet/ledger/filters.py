@@ -123,8 +123,8 @@ class Filter:
             amounts = {"asked": price, "left": left, "missing": EXACT.subtract(price, left)}
             told = ", ".join(f"{name} {self.describe(amount, budget)}" for name, amount in amounts.items())
             together = asked[0] if len(asked) == 1 else Composed(tuple(asked))
-            asks = f"{in_brief(together, budget)} asked"
-            raise BudgetExceeded(f"Ledger.reserve must stay within the budget of {budget}: {asks}; {told}")
+            asks = "" if self.unit == "epsilon" else f"{in_brief(together, budget)} asked; "
+            raise BudgetExceeded(f"Ledger.reserve must stay within the budget of {budget}: {asks}{told}")
         return tuple(made)
 
     def epsilon_at(self, amount: Decimal, budget: Budget) -> float | None:

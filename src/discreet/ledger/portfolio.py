@@ -18,7 +18,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
-from discreet.accounting.rounding import QUANTUM, SMALLEST_REQUEST
+from discreet.accounting.rounding import QUANTUM, SMALLEST_REQUEST, decimal
 from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Composed, Guarantee
 from discreet.ledger import members
@@ -146,7 +146,8 @@ class Portfolio:
 
     def limit(self, budget: Budget) -> Decimal:
         """The whole, whatever the budget."""
-        assert budget.delta is not None  # `filter_for` refuses a budget without delta
+        if decimal(budget.epsilon) < SMALLEST_REQUEST:  # every request would be refused
+            raise GuaranteeError(f"Ledger.budget must be at least 1e-12 in epsilon, got {budget}")
         return Decimal(1)
 
     def charges(
