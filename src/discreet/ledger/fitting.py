@@ -44,8 +44,10 @@ def that_fits(guarantee: Guarantee, fits: Callable[[Guarantee], bool]) -> float 
     for _ in range(STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if fits(kind(middle, guarantee.basis)) else (low, middle)
-    rounded = float(DOWN.create_decimal(low))
-    return rounded if rounded > 0 and fits(kind(rounded, guarantee.basis)) else None
+    for rounded in (float(f"{low:.3g}"), float(DOWN.create_decimal(low))):
+        if rounded > 0 and fits(kind(rounded, guarantee.basis)):
+            return rounded
+    return None
 
 
 def times_that_fit(guarantee: Guarantee, fits: Callable[[Guarantee], bool]) -> int:
