@@ -33,6 +33,7 @@ STEP = 4.0  # of the budget, while it is searched for
 FLAT = 0.07  # a power of the budget that no longer changes a width
 NEAR_PRIOR = 0.8  # of the prior's width: where a flat curve says that noise drowns everything
 SMALLEST, LARGEST = 1e-12, 1e6  # budgets that are tried
+FAR = 0.4  # more than a quarter of the tables errs by, in logarithms
 WITHIN = 0.004  # of the asked width, relatively
 CORRECTIONS, ROOT_STEPS = 4, 25
 
@@ -90,9 +91,14 @@ def least_budget(
         return _figure(tables.released(mechanism.at(level), seeds[2::4]), measure, name, mechanism)
 
     search = _Search(measure, wanted, tables.prior(name, PRIOR[measure]), getattr(mechanism, mechanism.paid_by))
-    level, ratio = search.start, 1.0
+    level, ratio, doubted = search.start, 1.0, 0.0
     for _ in range(CORRECTIONS):
-        level = search.root(_scaled(quarter, ratio))
+        try:
+            level = search.root(_scaled(quarter, ratio))
+        except _OutOfReach as problem:
+            if doubted or problem.is_far:
+                raise QueryError(str(problem)) from None
+            level = doubted = problem.level  # asked of all tables, before it is refused
         found = _figure(whole(level), measure, name, mechanism)
         ratio = found / quarter(level)
         if abs(math.log(found / wanted)) <= WITHIN:
@@ -100,6 +106,14 @@ def least_budget(
     curve = search.around(_scaled(quarter, ratio), level)
     reached = Reached(measure, name, wanted, mechanism.paid_by, level, curve)
     return reached, mechanism.at(level), whole(level)
+
+
+class _OutOfReach(Exception):
+    """A figure that no budget reaches, as far as the search could see, and the last level at which it looked."""
+
+    def __init__(self, text: str, level: float, *, is_far: bool) -> None:
+        super().__init__(text)
+        self.level, self.is_far = level, is_far
 
 
 @dataclass(frozen=True)
@@ -155,23 +169,24 @@ class _Search:
             except GuaranteeError:  # beyond what the mechanism takes
                 there = None
             if there is None:
-                raise self._out_of_reach(here, up=up)
+                raise self._out_of_reach(here, level, up=up)
             if (there > self.wanted) != up:
                 return min(level, further), max(level, further)
             if up and there < NEAR_PRIOR * self.prior and here <= there * STEP**FLAT:
                 fall = max(here**2 - there**2, 0.0)
                 if self.wanted**2 < there**2 - fall / (STEP - 1):  # even if variances fell no faster than 1 / level
-                    raise self._out_of_reach(math.sqrt(there**2 - fall / (STEP**2 - 1)), up=True)
+                    raise self._out_of_reach(math.sqrt(there**2 - fall / (STEP**2 - 1)), further, up=True)
             if not up and there > NEAR_PRIOR * self.prior and there <= here * (1 + WITHIN):
-                raise self._out_of_reach(there, up=False)
+                raise self._out_of_reach(there, further, up=False)
             level, here = further, there
 
-    def _out_of_reach(self, limit: float, *, up: bool) -> QueryError:
+    def _out_of_reach(self, limit: float, level: float, *, up: bool) -> _OutOfReach:
         if up:
             said = f"above about {limit:.4g}, which it is without noise"
         else:
             said = f"below about {limit:.4g}, which the prior alone gives: nothing need be spent"
-        return QueryError(f"Plan.{self.measure} must be {said}, got {self.wanted:g}")
+        is_far = abs(math.log(self.wanted / limit)) > FAR
+        return _OutOfReach(f"Plan.{self.measure} must be {said}, got {self.wanted:g}", level, is_far=is_far)
 
 
 def _prior_width(values: Array) -> Array:
