@@ -33,7 +33,6 @@ STEP = 4.0  # of the budget, while it is searched for
 FLAT = 0.07  # a power of the budget that no longer changes a width
 NEAR_PRIOR = 0.8  # of the prior's width: where a flat curve says that noise drowns everything
 SMALLEST, LARGEST = 1e-12, 1e6  # budgets that are tried
-FAR = 0.4  # more than a quarter of the tables errs by, in logarithms
 WITHIN = 0.004  # of the asked width, relatively
 CORRECTIONS, ROOT_STEPS = 4, 25
 
@@ -96,7 +95,7 @@ def least_budget(
         try:
             level = search.root(_scaled(quarter, ratio))
         except _OutOfReach as problem:
-            if doubted or problem.is_far:
+            if doubted:
                 raise QueryError(str(problem)) from None
             level = doubted = problem.level  # asked of all tables, before it is refused
         found = _figure(whole(level), measure, name, mechanism)
@@ -111,9 +110,9 @@ def least_budget(
 class _OutOfReach(Exception):
     """A figure that no budget reaches, as far as the search could see, and the last level at which it looked."""
 
-    def __init__(self, text: str, level: float, *, is_far: bool) -> None:
+    def __init__(self, text: str, level: float) -> None:
         super().__init__(text)
-        self.level, self.is_far = level, is_far
+        self.level = level
 
 
 @dataclass(frozen=True)
@@ -185,8 +184,7 @@ class _Search:
             said = f"above about {limit:.4g}, which it is without noise"
         else:
             said = f"below about {limit:.4g}, which the prior alone gives: nothing need be spent"
-        is_far = abs(math.log(self.wanted / limit)) > FAR
-        return _OutOfReach(f"Plan.{self.measure} must be {said}, got {self.wanted:g}", level, is_far=is_far)
+        return _OutOfReach(f"Plan.{self.measure} must be {said}, got {self.wanted:g}", level)
 
 
 def _prior_width(values: Array) -> Array:
