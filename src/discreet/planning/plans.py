@@ -4,7 +4,7 @@ Everything is simulated from the prior and the schema, which are public: no data
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from discreet.numerics.arrays import Array
 from discreet.pipeline import check_types, query_of
 from discreet.planning.public_records import PublicRecords, public_records
 from discreet.planning.simulated_runs import Runs, simulated_runs
+from discreet.planning.wanted_width import Measure, Reached, least_budget
 from discreet.recipe import spelled
 from discreet.schema import Binary, Categorical, Column, Schema
 
@@ -25,6 +26,7 @@ __all__ = ["Candidate", "Comparison", "Plan", "compare", "plan"]
 
 
 DROWNED = 0.9  # an estimate whose error is this share of the prior's spread has learned next to nothing
+RUNS, SPREAD_RUNS = 200, 100
 CLOSE = 2.0  # Monte Carlo errors within which two mechanisms are called a tie
 
 
@@ -42,13 +44,21 @@ class Plan:
     complete: dict[str, str]
     public: PublicRecords | None = None
     law: Any = None  # of a draw: public numbers, with words
+    mechanism: Mechanism | None = None
+    reached: Reached | None = None  # where a width or an error was asked for
+
+    @property
+    def curve(self) -> tuple[tuple[float, float], ...]:
+        """Where a width or an error was asked for, pairs: a budget around the one that reaches it, and the figure."""
+        return () if self.reached is None else self.reached.curve
 
     def __str__(self) -> str:
         return "\n".join(f"{head:<12}{text}" for head, text in self.lines())
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan in words; one line of noise for statistics that share their scale."""
-        found = [("guarantee", str(self.guarantee))]
+        found = [] if self.reached is None else self.reached.lines()
+        found.append(("guarantee", str(self.guarantee)))
         by_scale: dict[float, list[str]] = {}
         for name, scale in self.noise.items():
             by_scale.setdefault(scale, []).append(name)
@@ -75,7 +85,9 @@ class Plan:
         """Plain data."""
         public = None if self.public is None else self.public.to_json()
         law = None if self.law is None else vars(self.law)
-        return {**vars(self), "guarantee": self.guarantee.to_json(), "public": public, "law": law}
+        reached = None if self.reached is None else {**self.reached.to_json(), "mechanism": spelled(self.mechanism)}
+        made = {name: value for name, value in vars(self).items() if name != "mechanism"}
+        return {**made, "guarantee": self.guarantee.to_json(), "public": public, "law": law, "reached": reached}
 
 
 @dataclass(frozen=True)
@@ -127,16 +139,42 @@ class Comparison:
         }
 
 
-def plan(model: Model, mechanism: Mechanism, *, schema: Schema, runs: int = 200, target: Budget | None = None) -> Plan:
+def plan(
+    model: Model,
+    mechanism: Mechanism,
+    *,
+    schema: Schema,
+    runs: int | None = None,
+    target: Budget | None = None,
+    width: float | Mapping[str, float] | None = None,
+    rms: float | Mapping[str, float] | None = None,
+) -> Plan:
     """What to expect of a release, from public facts alone: no data, no ledger, nothing spent.
+
+    With `width`, the plan is of the mechanism at the least budget at which 90% intervals are this wide on average: over
+    the prior, over groups, and over the levels of a vector. The epsilon or rho that the mechanism has is where the
+    search starts; all else of it stays. `plan.mechanism` is the one found, and `plan.curve` pairs of a budget and the
+    width there. With `rms`, the same for the root mean square error of the estimate. Of several parameters one is
+    named: `width={"mean": 0.5}`.
 
     With `target`, for direct, diffused and concentrated draws: also how many public records in the prior would make
     the draw meet it, and what the draw costs when some of the table's own records are made public.
+
+    `runs` are simulated tables: 200, or 100 spread evenly over the prior where a width or an error is asked for.
     """
     check_types("plan", model, mechanism)
     _check_schema("plan", schema)
+    wanted: dict[Measure, Any] = {"width": width, "rms": rms}
+    asked = {measure: value for measure, value in wanted.items() if value is not None}
+    if len(asked) > 1:
+        raise QueryError(f"plan must get width or rms, got both: width={width!r}, rms={rms!r}")
+    for measure, value in asked.items():
+        reached, mechanism, found = least_budget(model, mechanism, schema, measure, value, runs or SPREAD_RUNS)
+        made = replace(_plan(model, mechanism, schema, found), reached=reached)
+    if not asked:
+        made = _plan(model, mechanism, schema, simulated_runs(model, mechanism, schema, runs or RUNS))
     public = None if target is None else public_records(model, mechanism, schema, target)
-    return replace(_plan(model, mechanism, schema, simulated_runs(model, mechanism, schema, runs)), public=public)
+    return replace(made, public=public)
 
 
 def compare(
@@ -217,6 +255,7 @@ def _plan(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> Pla
         runs=size,
         complete=_complete(schema.only(query.columns)),
         law=mechanism.law(query),
+        mechanism=mechanism,
     )
 
 

@@ -127,6 +127,11 @@ class DirectSample(ConjugateSample):
     calibrate = staticmethod(cost_of_a_draw)
     short_name = "direct"
 
+    @property
+    def paid_by(self) -> str:
+        """Nothing can be chosen."""
+        return ""
+
     @classmethod
     def within(cls, budget: Budget, query: Statistics) -> tuple[Drawing, ...]:
         """What it costs is compared with the budget."""
