@@ -10,9 +10,11 @@ from discreet.errors import QueryError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from discreet.cli.study import Request
     from discreet.guarantee import Budget
+    from discreet.planning import Plan
     from discreet.planning.wanted_width import Reached
     from discreet.schema import Schema
 
@@ -42,7 +44,8 @@ def plan(
 ) -> None:
     """Show what releases would give.
 
-    Guarantee, noise, and the expected width and coverage of intervals: no data is read and nothing is spent. With a
+    Guarantee, share of the ledger, noise, and the expected width and coverage of intervals: no data is read and nothing
+    is spent. With a
     width or an error, the plan is of the least epsilon (or rho) that reaches it, beside the curve around it; of several
     parameters one is named, as in --width mean=0.5. With a target, also what public records would be worth for every
     direct, diffused or concentrated draw of the study.
@@ -65,7 +68,7 @@ def plan(
     shown = terminal.progress(requests, "planning", steps=(runs or 200) * cells)
     targets = _targets(requests, target_epsilon, target_delta)
     wide, error = _wanted("width", width), _wanted("rms", rms)
-    plans: list[tuple[Request, planning.Plan]] = []
+    plans: list[tuple[Request, Plan]] = []
     refused: dict[str, QueryError] = {}
     for request in shown:
         model, mechanism, target = request.model, request.mechanism, targets[request.name]
@@ -78,6 +81,7 @@ def plan(
             refused[request.name] = problem
     if not plans:
         raise next(iter(refused.values()))
+    plans = _shared(loaded.ledger, plans)
     if as_json:
         answers = [{"name": request.name, **made.to_json()} for request, made in plans]
         nothing = [{"name": name, "refused": str(reason)} for name, reason in refused.items()]
@@ -91,6 +95,17 @@ def plan(
             screen.print()
     for name, reason in refused.items():
         terminal.facts(screen, name, [("refused", str(reason))])
+
+
+def _shared(ledger: "Path", plans: "list[tuple[Request, Plan]]") -> "list[tuple[Request, Plan]]":
+    """The plans with the share that each release would take of the study's ledger, all bought together."""
+    from discreet.ledger import Ledger
+    from discreet.planning.shares import shares_of
+
+    if not ledger.exists():
+        return plans
+    shares = shares_of([made.guarantee for _, made in plans], Ledger.open(ledger))
+    return [(request, replace(made, share=share)) for (request, made), share in zip(plans, shares, strict=True)]
 
 
 def _wanted(option: str, text: str | None) -> "float | dict[str, float] | None":
