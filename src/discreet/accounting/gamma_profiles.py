@@ -80,7 +80,7 @@ def gamma_rate_delta(
     if not least > 0.0:
         return 1.0
     k, c = (shape / shrink + scale * n) * (1.0 + ULPS), scale * width / least * (1.0 + ULPS)
-    if k > LARGEST_SHAPE or not 0.0 < c < math.inf:
+    if k > LARGEST_SHAPE or not 0.0 < c < LARGEST_SHAPE:
         curve = {"scale": scale, "shrink": shrink}
         return renyi_delta(lambda order: gamma_rate_renyi(shape, rate, n, lower, width, order, **curve), epsilon)
     constant = k * math.log1p(c)
@@ -89,7 +89,7 @@ def gamma_rate_delta(
         return 1.0
     crossed, priced = epsilon - rounding, epsilon - 2.0 * rounding
     above, below = (constant + crossed) / c, (constant - crossed) / c
-    found = _scaled_difference(k, above, (1.0 + c) * above, priced, upper=True)
+    found = _scaled_difference(k, above, (1.0 + c) * above, priced, upper=True) if above > 0.0 else 1.0
     if below > 0.0:
         found = max(found, _scaled_difference(k, (1.0 + c) * below, below, priced, upper=False))
     # Pinsker's inequality: both divergences are at most k c² / 2
