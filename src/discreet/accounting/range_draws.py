@@ -26,7 +26,7 @@ from discreet.numerics.arrays import Array
 
 __all__ = ["MOST_DRAWS", "range_draws_delta", "range_draws_epsilon"]
 
-MOST_DRAWS = 4096  # every l is looked at; beyond, the Rényi route is within a tenth
+MOST_DRAWS = 4096  # every l is looked at; beyond, the Rényi route answers at once
 LARGEST_LEVEL = 500.0
 UNDERFLOW = 1e-307  # above a tail that is 0 in doubles
 
