@@ -51,9 +51,8 @@ def compare(
     refused: dict[str, DiscreetError] = {}
     for request in terminal.progress(requests, "comparing", steps=3 * runs * cells):
         try:
-            also = (request.mechanism,)
             found[request.name] = planning.compare(
-                request.model, budget, schema=schema, also=also, runs=runs, width=width
+                request.model, budget, schema=schema, also=(request.mechanism,), runs=runs, width=width
             )
         except (
             GuaranteeError,
