@@ -107,6 +107,7 @@ def walked(model: Any, mechanism: Any, folder: Path, run: Callable[..., str]) ->
         "again": dc.release(model, data, mechanism, ledger).entry == release.entry,
         "posterior": _said(posterior, table),
         "plan": dc.plan(model, mechanism, schema=schema, runs=1).to_json(),
+        "paid": (mechanism.paid_by, repr(mechanism.at(2.0)) if mechanism.paid_by else ""),
         "compare": _tried(
             lambda: dc.compare(model, dc.Budget(100.0, 0.1), schema=schema, mechanisms=[mechanism], runs=1).to_json()
         ),

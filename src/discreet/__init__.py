@@ -40,6 +40,7 @@ _HOME = {
     "GuaranteeError": "errors",
     "HingeClassifier": "models",
     "HuberRegression": "models",
+    "IndependentDraws": "guarantee",
     "LabelOnly": "schema",
     "Laplace": "noise",
     "Ledger": "ledger",

@@ -108,7 +108,7 @@ def test_a_release_of_a_whole_pure_budget_fits_whatever_its_digits(monkeypatch: 
         check_whole_budgets()
 
 
-@pytest.mark.parametrize("budget", [dc.Budget(1e-20), dc.Budget(9e-13), dc.Budget(1e-9, 1e-300)], ids=str)
+@pytest.mark.parametrize("budget", [dc.Budget(1e-20), dc.Budget(9e-13), dc.Budget(9e-13, 1e-6)], ids=str)
 def test_a_budget_that_no_request_fits_makes_no_ledger(budget: dc.Budget, tmp_path: Path) -> None:
     with pytest.raises(dc.GuaranteeError, match=r"Ledger.budget must be at least 1e-12|room for a positive parameter"):
         dc.Ledger.create(tmp_path / "small.ledger", budget)

@@ -125,7 +125,7 @@ def test_a_dry_run_reads_and_spends_nothing(run: Callable, study: Callable) -> N
     assert [made["price"]["amount"] for made in ran.document["releases"]] == ["0.5"] * 4
     assert [made["left"]["amount"] for made in ran.document["releases"]] == ["2.5", "2", "1.5", "1"]
     text = run("release", "study.toml", "--dry-run")
-    assert "epsilon = 0.5 (16.7% of the budget), would be paid" in text.out
+    assert "16.7% of the budget: epsilon = 0.5, would be paid" in text.out
     assert Ledger.open("study.ledger").head() == head
     assert sorted(path.name for path in folder.iterdir()) == ["study.ledger", "study.ledger.head", "study.toml"]
 
@@ -184,7 +184,9 @@ def test_ledger_commands(run: Callable, study: Callable, tmp_path: Path) -> None
     assert run("ledger", "create", "other.ledger", "--epsilon", "1").code == 1
     assert "created third.ledger" in run("ledger", "create", "third.ledger", "--epsilon", "1").out
     assert run("ledger", "create", "fourth.ledger", "--epsilon", "1", "--filter", "nope").code == 1
-    assert "rho = 0" in run("ledger", "show", "study.ledger").out
+    empty = run("ledger", "show", "study.ledger").out
+    assert "spent       0.0% of the budget" in empty
+    assert "a count of epsilon up to 3; or a Gaussian release of mu up to" in " ".join(empty.split())
 
     run("release", "study.toml", "--only", "smoking")
     shown = run("ledger", "show", "study.ledger", "--json").document
@@ -194,6 +196,9 @@ def test_ledger_commands(run: Callable, study: Callable, tmp_path: Path) -> None
     text = run("ledger", "show", "study.ledger")
     assert (text.code, text.err) == (0, "")
     assert "BetaBernoulli" in text.out
+    assert "16.7% of the budget" in text.out
+    assert "5 more like the last request" in text.out
+    assert "███████" in text.out
 
     verified = run("ledger", "verify", "study.ledger", "--head", shown["head"], "--json")
     told = {"path": "study.ledger", "verified": True, "entries": 1, "head": shown["head"]}

@@ -33,7 +33,7 @@ def test_the_demo_tells_the_whole_story(run: Callable, monkeypatch: pytest.Monke
         "0.5-differential privacy (pure)",
         "0.003-zCDP",
         "adjusted Rand index",
-        "again cost rho = 0",
+        "again cost 0.0% of the budget",
         "must stay within the budget",
     ):
         assert said in words
@@ -47,7 +47,7 @@ def test_the_demo_keeps_a_folder_that_works(run: Callable, tmp_path: Path) -> No
     document = ran.document
     assert [row["parameter"] for row in document["posterior"]["noise_aware"]] == list(example.TRUTH)
     assert document["repeated"]["amount"] == "0"
-    assert "missing rho" in document["refusal"]
+    assert "of it still fits" in document["refusal"]
     assert document["events"]["adjusted_rand"] > 0.9
     assert load(folder / "events.release.json").to_json() == document["events"]["release"]
     assert set(document["plans"]) == set(document["releases"]) == {"smoking", "wards", "flu", "draw"}

@@ -19,6 +19,7 @@ PARAMETERS = {
     "ApproxDP": lambda x: dc.ApproxDP(x, 1e-7),
     "Composed": lambda x: dc.Composed((dc.PureDP(x), dc.GaussianDP(x))),
     "Repeated": lambda x: dc.Repeated(dc.PureDP(x), 4),
+    "IndependentDraws": lambda x: dc.IndependentDraws(dc.BoundedRange(x), 4),
     "AllOf": lambda x: dc.AllOf((dc.PureDP(x), dc.GaussianDP(x))),
     "Within": lambda x: dc.Within(dc.GaussianDP(x), 1e-9),
     "RenyiDP": lambda x: dc.RenyiDP("dirichlet", {"prior": (6.0, 12.0), "n": 50, "scale": min(x, 1.0)}),

@@ -7,6 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
+from decimal import Decimal
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,7 +20,7 @@ from discreet.errors import LedgerError
 from discreet.guarantee import Budget, PureDP
 from discreet.ledger import Ledger
 from discreet.ledger.events import Event, entry_id, request_key
-from discreet.ledger.sqlite import SCHEMA
+from discreet.ledger.sqlite import FORMAT, SCHEMAS
 from discreet.ledger.verified import DIGEST, Index, VerifiedStore
 
 REQUESTS, SETTLED = 5, 4
@@ -56,7 +57,7 @@ def tampered(path: Path, tamper: Tamper) -> None:
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute("PRAGMA ignore_check_constraints = ON")
         tamper(connection)
-        for trigger in SCHEMA[2:]:
+        for trigger in SCHEMAS[FORMAT][2:]:
             connection.execute(trigger)
 
 
@@ -248,7 +249,7 @@ def test_a_forged_continuation_wins_nothing(path: Path, what: str) -> None:
 def test_with_hashes_alone_a_forged_continuation_wins(path: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Index, "_paid", lambda _, __, body: body.rpartition('"request":"')[2][:64])
     monkeypatch.setattr(Index, "_priced", lambda *_: None)
-    monkeypatch.setattr("discreet.ledger.ledger.LEAST", 0)
+    monkeypatch.setattr("discreet.ledger.filters.LEAST", Decimal(0))
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         check_nothing_is_won(path, CONTINUED[what])
 

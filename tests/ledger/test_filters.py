@@ -14,7 +14,9 @@ BUDGET = dc.Budget(1.0, 1e-6)
 
 def test_the_budget_decides_the_filter() -> None:
     assert filter_for(dc.Budget(1.0)).name == "pure"
-    assert filter_for(dc.Budget(1.0, 1e-6)).name == "zcdp"
+    assert filter_for(dc.Budget(1.0, 1e-6)).name == "portfolio"
+    assert filter_for(dc.Budget(1.0, 0)).name == "pure"
+    assert filter_for(dc.Budget(1.0, 1e-6), "zcdp").name == "zcdp"
     assert filter_for(dc.Budget(1.0, 1e-6), "gdp").name == "gdp"
     with pytest.raises(dc.GuaranteeError, match="must be one of"):
         filter_for(dc.Budget(1.0), "magic")
@@ -46,7 +48,7 @@ def test_ten_tenths_are_one() -> None:
 def test_limits_match_the_notes() -> None:
     """beyond.md §7: budget (1, 1e-6) is rho .0243559703595 or mu² .0560289638253; steps that fit."""
     budget = dc.Budget(1.0, 1e-6)
-    rho, squared_mu = filter_for(budget).limit(budget), filter_for(budget, "gdp").limit(budget)
+    rho, squared_mu = filter_for(budget, "zcdp").limit(budget), filter_for(budget, "gdp").limit(budget)
     assert float(rho) == pytest.approx(0.0243559703595, rel=1e-10)
     assert float(squared_mu) == pytest.approx(0.0560289638253, rel=1e-10)
     assert rho // FILTERS["zcdp"].spend(dc.PureDP(0.01), BUDGET) == 487

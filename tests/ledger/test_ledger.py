@@ -57,8 +57,10 @@ def test_overspending_names_asked_left_and_missing(ledger: Ledger) -> None:
 
 
 def test_a_refusal_in_rho_also_speaks_in_epsilon(path: Path) -> None:
-    ledger = Ledger.create(path, Budget(epsilon=1, delta=1e-6))
-    with pytest.raises(BudgetExceeded, match=r"asked rho = 1 \(epsilon = 7\.\d+ at delta = 1e-06\), left rho = 0\.02"):
+    ledger = Ledger.create(path, Budget(epsilon=1, delta=1e-6), "zcdp")
+    with pytest.raises(
+        BudgetExceeded, match=r"1-zCDP asked; asked rho = 1 \(epsilon = 7\.\d+ at delta = 1e-06\), left rho = 0\.02"
+    ):
         ledger.reserve(ZCDP(1.0), {})
 
 
@@ -171,8 +173,8 @@ def test_a_ledger_remembers_its_budget_filter_and_limit(path: Path) -> None:
     read = Ledger.open(path)
     for ledger in (made, read, pickle.loads(pickle.dumps(made))):
         assert ledger.budget == budget
-        assert ledger.filter is FILTERS["zcdp"]
-        assert ledger.remaining() == ledger.limit == FILTERS["zcdp"].limit(budget)
+        assert ledger.filter is FILTERS["portfolio"]
+        assert ledger.remaining() == ledger.limit == 1
     assert made.head() == read.head()
 
 
@@ -186,7 +188,7 @@ def test_a_filter_must_fit_the_budget(path: Path) -> None:
 
 
 def test_sums_do_not_depend_on_the_decimal_context_of_the_caller(path: Path) -> None:
-    ledger = Ledger.create(path, Budget(epsilon=1000, delta=1e-6))
+    ledger = Ledger.create(path, Budget(epsilon=1000, delta=1e-6), "zcdp")
     with decimal.localcontext(decimal.Context(prec=2)):
         ledger.reserve(PureDP(0.123456789), {"label": "a"})
         ledger.reserve(ZCDP(12.3456789), {"label": "b"})

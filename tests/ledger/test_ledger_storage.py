@@ -97,8 +97,8 @@ def test_files_that_are_not_ledgers_are_refused(tmp_path: Path) -> None:
 
 def test_another_version_is_refused(ledger: Ledger, path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(LedgerError, match="another version"):
+        connection.execute("PRAGMA user_version = 3")
+    with pytest.raises(LedgerError, match="newer version"):
         Ledger.open(path)
 
 

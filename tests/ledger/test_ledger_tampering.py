@@ -14,7 +14,7 @@ from discreet.errors import LedgerError
 from discreet.guarantee import Budget, PureDP
 from discreet.ledger import Ledger
 from discreet.ledger.events import Event, Head, HeadFile
-from discreet.ledger.sqlite import SCHEMA
+from discreet.ledger.sqlite import FORMAT, SCHEMAS
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def edit(path: Path, *statements: str, triggers: bool = False) -> None:
         for statement in statements:
             connection.execute(statement)
         if not triggers:
-            for trigger in SCHEMA[2:]:
+            for trigger in SCHEMAS[FORMAT][2:]:
                 connection.execute(trigger)
 
 

@@ -38,8 +38,8 @@ from discreet.guarantee import (
     Within,
 )
 from discreet.ledger import members, portfolio
-from discreet.ledger.charges import Charge
-from discreet.ledger.portfolio import Portfolio, State, purchase
+from discreet.ledger.events import Charge
+from discreet.ledger.portfolio import Portfolio, Used, purchase
 
 Steps = list[tuple[int, float]]  # losses in units, and their probabilities
 
@@ -71,12 +71,12 @@ def most(
     units, laws = zip(*map(steps_of, requests), strict=True)
 
     @cache
-    def made(state: State | None, asked: tuple[int, ...]) -> State | None:
+    def made(state: Used | None, asked: tuple[int, ...]) -> Used | None:
         last = purchase(state, [requests[i] for i in asked], budget)[-1]
         return last if last.alive or last.closed else None
 
     @cache
-    def value(state: State | None, at: tuple[int, ...], left: int) -> float:
+    def value(state: Used | None, at: tuple[int, ...], left: int) -> float:
         found = max(-math.expm1(budget.epsilon - sum(map(float.__mul__, units, map(float, at)))), 0.0)
         if left == 0 or (state is not None and state.closed):
             return found
@@ -87,7 +87,7 @@ def most(
                 found = max(found, seen(after, asked, at, left - 1))
         return found
 
-    def seen(after: State, asked: tuple[int, ...], at: tuple[int, ...], left: int) -> float:
+    def seen(after: Used, asked: tuple[int, ...], at: tuple[int, ...], left: int) -> float:
         if not asked:
             return value(after, at, left)
         i, *rest = asked
@@ -138,9 +138,11 @@ def twin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any, str, Any], 
     def plant(owner: Any, name: str, bug: Any) -> None:
         monkeypatch.setattr(owner, name, bug)
 
-    portfolio.after.cache_clear()
+    HONEST.cache_clear()
+    portfolio.opened.cache_clear()
     yield plant
     HONEST.cache_clear()
+    portfolio.opened.cache_clear()
 
 
 Plant = Callable[[Any, str, Any], None]
@@ -149,7 +151,7 @@ Plant = Callable[[Any, str, Any], None]
 HONEST = portfolio.after
 
 
-def revived(state: State, asked: Guarantee, budget: Budget) -> State:
+def revived(state: Used, asked: Guarantee, budget: Budget) -> Used:
     """The planted bug: who could not pay begins anew."""
     zero = Decimal(0)
     renyi = tuple(used or zero for used in state.renyi)
@@ -333,7 +335,7 @@ def test_delta_that_is_not_split_is_caught(quick: None, twin: Plant) -> None:
         every = members.Weights(Decimal("0.99"), tuple((order, Decimal("0.99")) for order, _ in weights.renyi))
         return honest(budget, every)
 
-    twin(members, "members_of", whole)
+    twin(portfolio, "members_of", whole)
     assert caught()
 
 
@@ -360,8 +362,8 @@ def test_a_distance_that_is_not_paid_is_caught(quick: None, twin: Plant) -> None
 
 
 def test_weights_that_change_after_the_first_request_are_caught(quick: None, twin: Plant) -> None:
-    def anew(state: State, asked: Guarantee, budget: Budget) -> State:
-        return HONEST(replace(state, weights=portfolio.opened([asked], budget).weights), asked, budget)
+    def anew(state: Used, asked: Guarantee, budget: Budget) -> Used:
+        return HONEST(replace(state, weights=portfolio.opened((asked,), budget).weights), asked, budget)
 
     twin(portfolio, "after", anew)
     assert caught()

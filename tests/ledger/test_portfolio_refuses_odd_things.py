@@ -4,6 +4,7 @@ import math
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -171,9 +172,19 @@ def test_a_refusal_of_a_long_ledger_does_not_look_back(shared: Ledger, monkeypat
     """Prices of 100,000 entries in every other filter would hold up all writers."""
     shared.reserve(ApproxDP(0.1, 1e-9), {"a": 1})
     monkeypatch.setattr(ledger_module, "MOST_ADVISED", 1)
-    monkeypatch.setattr(ledger_module, "admits", lambda *_: pytest.fail("looked back"))
+    monkeypatch.setattr(ledger_module, "other_filters", lambda *_: pytest.fail("looked back"))
     with pytest.raises(BudgetExceeded):
         shared.reserve(PureDP(30), {"a": 2})
+
+
+def test_a_small_request_is_refused_for_what_is_left_and_not_for_its_size() -> None:
+    """What still fits is looked for below it, where sizes are refused."""
+    budget, chosen = Budget(3, 1e-6), Portfolio()
+    (first,) = chosen.charges(None, [GaussianDP(0.6)], budget, Decimal(1))
+    limit = members.members_of(budget, members.weights_for(GaussianDP(0.6), budget)).gaussian
+    spent = {**(first.members or {}), "gaussian": f"{limit:f}", "renyi": [None] * 5}
+    with pytest.raises(BudgetExceeded, match="nothing like it still fits"):
+        chosen.charges(replace(first, members=spent), [PureDP(1e-6)], budget, Decimal(1))
 
 
 # -- altered ledgers: whoever may write the file rebuilds the chain --------------------------------------------------------
@@ -311,7 +322,7 @@ def test_nothing_leaves_before_the_whole_first_purchase(path: Path, tmp_path: Pa
 
 def test_an_entry_without_members_is_not_continued(path: Path, tmp_path: Path) -> None:
     ledger = rebuilt(history(path), tmp_path, without_members)
-    with pytest.raises(LedgerError, match="must say what its members used"):
+    with pytest.raises(LedgerError, match="must say what every member has used"):
         ledger.reserve(PureDP(0.1), {"more": True})
 
 

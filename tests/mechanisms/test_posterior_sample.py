@@ -164,7 +164,7 @@ def test_each_draw_is_paid() -> None:
     one = dc.PosteriorSample(epsilon=0.5, truncation=0.2).guarantee(query)
     ten = dc.PosteriorSample(epsilon=0.5, truncation=0.2, draws=10).guarantee(query)
     assert isinstance(one, dc.BoundedRange)
-    assert ten == dc.Repeated(one, 10)
+    assert ten == dc.IndependentDraws(one, 10)
     assert ten.epsilon(0.0) == pytest.approx(5.0)
 
 

@@ -1,6 +1,7 @@
 """Exact privacy profiles delta(epsilon) = sup_A P(A) - e^epsilon Q(A), and their inverses at the safe end.
 
     Beta draws          the worst of all k successes among n records and of both orders (replace-one, n public)
+    Dirichlet draws     of three or more cells: the Beta profile of the two smallest prior entries and one record
     discrete Laplace    integer shift against scale, in closed form
     discrete Gaussian   integer shift against sigma, as two tails of the law, rounded up
 
@@ -14,11 +15,15 @@ and has one law on both sides, so X and Y can be drawn from p, and adding Gamma 
 Many counts are therefore bounded by one pair, with the fewest successes and failures among them, and parameters beyond
 the reach of the incomplete beta function by smaller ones.
 
+A record that moves from cell i to cell j of a Dirichlet law leaves p_i + p_j and all other cells their law, and the
+log-ratio depends on p_i / (p_i + p_j) alone: a Beta pair with what the two cells hold. The profile falls in both, and
+with a third cell all other records may be there, so that the two smallest prior entries alone are the worst pair.
+
 A profile is an envelope over pairs: it must not be composed. Several draws are composed pair by pair, or by Renyi.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +40,8 @@ __all__ = [
     "beta_delta",
     "beta_diffused_scale",
     "beta_epsilon",
+    "dirichlet_delta",
+    "dirichlet_epsilon",
     "discrete_gaussian_delta",
     "discrete_gaussian_tail",
     "discrete_laplace_delta",
@@ -69,6 +76,20 @@ def beta_epsilon(a: float, b: float, n: int, delta: float, *, scale: float = 1.0
     """The smallest epsilon certified at `delta`, rounded up."""
     _check_beta(a, b, n, scale, shrink)
     return _solve(lambda epsilon: _Family(a / shrink, b / shrink, n, epsilon, scale), n, delta, low=0.0)
+
+
+def dirichlet_delta(
+    prior: Sequence[float], n: int, epsilon: float, *, scale: float = 1.0, shrink: float = 1.0
+) -> float:
+    """delta(epsilon) of one draw from Dirichlet(prior/shrink + scale·counts), over all neighbouring tables of n."""
+    return beta_delta(*_two_cells(prior, n), epsilon, scale=scale, shrink=shrink)
+
+
+def dirichlet_epsilon(
+    prior: Sequence[float], n: int, delta: float, *, scale: float = 1.0, shrink: float = 1.0
+) -> float:
+    """The smallest epsilon certified at `delta`, rounded up."""
+    return beta_epsilon(*_two_cells(prior, n), delta, scale=scale, shrink=shrink)
 
 
 def beta_diffused_scale(a: float, b: float, n: int, epsilon: float, delta: float) -> float:
@@ -229,6 +250,12 @@ def _solve(family_at: Callable[[float], _Family], n: int, delta: float, *, low: 
         if math.isinf(solution) or _worst(family_at(solution)) <= delta:
             return solution
     return solve_decreasing(lambda x: _worst(family_at(x)), delta, low=solution)
+
+
+def _two_cells(prior: Sequence[float], n: int) -> tuple[float, float, int]:
+    """The cells and the number of records that the worst pair of tables differs in; other records are in a third."""
+    first, second = prior if len(prior) == 2 else sorted(prior)[:2]
+    return second, first, n if len(prior) == 2 else min(n, 1)
 
 
 def _fraction(inverse: float, epsilon: float, delta: float) -> float:

@@ -13,7 +13,7 @@ WIDTH = 40  # characters of a bar
 
 def amount(ledger: "Ledger", value: Decimal) -> dict[str, Any]:
     """An amount: exact as a text, as a share of the budget and, if the filter has a unit, as epsilon at its delta."""
-    from discreet.ledger.charges import plain
+    from discreet.ledger.events import plain
 
     found = {"unit": ledger.filter.unit, "amount": plain(value), "share": float(value / ledger.limit)}
     return {**found, "epsilon": ledger.filter.epsilon_at(value, ledger.budget), "delta": ledger.budget.delta}
@@ -33,7 +33,7 @@ def share(ledger: "Ledger", price: Decimal) -> str:
 def bar(shares: "list[float]") -> str:
     """A line of shares, one letter for each request in turn, a dot for what is left."""
     ends = [round(WIDTH * sum(shares[: i + 1])) for i in range(len(shares))]
-    starts = [0, *ends[:-1]]
+    starts = [0, *ends][:-1]
     blocks = "".join("█▓"[i % 2] * (end - start) for i, (start, end) in enumerate(zip(starts, ends, strict=True)))
     return f"{blocks:·<{WIDTH}}"
 

@@ -23,6 +23,9 @@ def compare(
     only: Annotated[
         str | None, typer.Option(metavar="NAME", help="Compare for the model of this release only.")
     ] = None,
+    width: Annotated[
+        float | None, typer.Option(help="Rank by the share of the budget that intervals of this width take.")
+    ] = None,
     as_json: terminal.AsJson = False,
 ) -> None:
     """Rank mechanisms for every model of a study.
@@ -48,8 +51,9 @@ def compare(
     refused: dict[str, DiscreetError] = {}
     for request in terminal.progress(requests, "comparing", steps=3 * runs * cells):
         try:
-            also = (request.mechanism,)
-            found[request.name] = planning.compare(request.model, budget, schema=schema, also=also, runs=runs)
+            found[request.name] = planning.compare(
+                request.model, budget, schema=schema, also=(request.mechanism,), runs=runs, width=width
+            )
         except (
             GuaranteeError,
             QueryError,
@@ -65,7 +69,7 @@ def compare(
     screen = terminal.console()
     for name, made in found.items():
         screen.print(name, style="bold")
-        table = terminal.table(["", "mechanism"], ["90% width", "covers", "rms error", ""])
+        table = terminal.table(["", "mechanism"], ["90% width", "covers", "rms error", "of the budget", ""])
         for rank, one in enumerate(made.candidates, start=1):
             for line in _lines(one, rank):
                 table.add_row(*line)
@@ -83,8 +87,10 @@ def _lines(one: "Candidate", rank: int) -> list[tuple[str, ...]]:
     says = [word for word, holds in (("tie", one.tie and rank > 1), ("drowned by noise", one.drowned)) if holds]
     widths = ["none"] * len(one.plan.error) if one.plan.width is None else _numbers(one.plan.width)
     (width, error), *rest = zip(widths, _numbers(one.plan.error), strict=True)
-    first = (str(rank), spelled(one.mechanism), width, covers, error, ", ".join(says))
-    return [first, *(("", "", width, "", error, "") for width, error in rest)]
+    share = None if one.plan.share is None else one.plan.share.fraction
+    taken = "refused" if share is None else f"{share:.1%}"
+    first = (str(rank), spelled(one.mechanism), width, covers, error, taken, ", ".join(says))
+    return [first, *(("", "", width, "", error, "", "") for width, error in rest)]
 
 
 def _numbers(values: dict[str, float]) -> list[str]:

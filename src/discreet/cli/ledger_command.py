@@ -72,7 +72,7 @@ def show(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
       discreet ledger show study.ledger --json
     """  # noqa: D301
     from discreet.ledger import Ledger
-    from discreet.ledger.charges import plain
+    from discreet.ledger.events import plain
 
     found = Ledger.open(path)
     entries = found.entries()

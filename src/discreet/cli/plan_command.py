@@ -10,9 +10,12 @@ from discreet.errors import QueryError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from discreet.cli.study import Request
     from discreet.guarantee import Budget
+    from discreet.planning import Plan
+    from discreet.planning.wanted_width import Reached
     from discreet.schema import Schema
 
 __all__ = ["plan", "sized"]
@@ -21,8 +24,18 @@ __all__ = ["plan", "sized"]
 def plan(
     study: terminal.StudyFile,
     n: Annotated[int | None, typer.Option(help="Number of units to plan for, instead of the study's.")] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Simulated data sets per release.")] = 200,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Simulated data sets per release: 200, or 100 to find an epsilon.")
+    ] = None,
     only: Annotated[str | None, typer.Option(metavar="NAME", help="Plan only this release.")] = None,
+    width: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Find the least epsilon (or rho) whose 90% intervals are this wide."),
+    ] = None,
+    rms: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Find the least epsilon (or rho) with this root mean square error."),
+    ] = None,
     target_epsilon: Annotated[
         float | None, typer.Option(help="Say how many public records would make draws meet this epsilon.")
     ] = None,
@@ -31,13 +44,18 @@ def plan(
 ) -> None:
     """Show what releases would give.
 
-    Guarantee, noise, and the expected width and coverage of intervals: no data is read and nothing is spent. With a
-    target, also what public records would be worth for every direct, diffused or concentrated draw of the study.
+    Guarantee, share of the ledger, noise, and the expected width and coverage of intervals: no data is read and nothing
+    is spent. With a
+    width or an error, the plan is of the least epsilon (or rho) that reaches it, beside the curve around it; of several
+    parameters one is named, as in --width mean=0.5. With a target, also what public records would be worth for every
+    direct, diffused or concentrated draw of the study.
 
     \b
     Example:
       discreet plan study.toml
       discreet plan study.toml --only smoking --n 5000 --json
+      discreet plan study.toml --only smoking --width 0.05
+      discreet plan study.toml --only smoking --rms 0.02
       discreet plan draws.toml --n 5000 --target-epsilon 1 --target-delta 1e-6
     """  # noqa: D301
     from discreet import planning
@@ -47,18 +65,67 @@ def plan(
     requests = loaded.only(only)
     schema = sized(loaded.schema, n)
     cells = sum(request.model.query(schema).cells for request in requests)
-    shown = terminal.progress(requests, "planning", steps=runs * cells)
+    shown = terminal.progress(requests, "planning", steps=(runs or 200) * cells)
     targets = _targets(requests, target_epsilon, target_delta)
-    plans = [
-        (made, planning.plan(made.model, made.mechanism, schema=schema, runs=runs, target=targets[made.name]))
-        for made in shown
-    ]
+    wide, error = _wanted("width", width), _wanted("rms", rms)
+    plans: list[tuple[Request, Plan]] = []
+    refused: dict[str, QueryError] = {}
+    for request in shown:
+        model, mechanism, target = request.model, request.mechanism, targets[request.name]
+        try:
+            found = planning.plan(model, mechanism, schema=schema, runs=runs, target=target, width=wide, rms=error)
+            plans.append((request, found))
+        except QueryError as problem:  # what one release cannot reach another may
+            if wide is None and error is None:
+                raise
+            refused[request.name] = problem
+    if not plans:
+        raise next(iter(refused.values()))
+    plans = _shared(loaded.ledger, plans)
     if as_json:
-        terminal.emit({"study": str(study), "releases": [{"name": r.name, **made.to_json()} for r, made in plans]})
+        answers = [{"name": request.name, **made.to_json()} for request, made in plans]
+        nothing = [{"name": name, "refused": str(reason)} for name, reason in refused.items()]
+        terminal.emit({"study": str(study), "releases": [*answers, *nothing]})
         return
     screen = terminal.console()
     for request, made in plans:
-        terminal.facts(screen, request.name, made.lines())
+        terminal.facts(screen, request.name, [line for line in made.lines() if line[0] != "curve"])
+        if made.reached is not None:
+            screen.print(_curve(made.reached))
+            screen.print()
+    for name, reason in refused.items():
+        terminal.facts(screen, name, [("refused", str(reason))])
+
+
+def _shared(ledger: "Path", plans: "list[tuple[Request, Plan]]") -> "list[tuple[Request, Plan]]":
+    """The plans with the share that each release would take of the study's ledger, all bought together."""
+    from discreet.ledger import Ledger
+    from discreet.planning.shares import shares_of
+
+    if not ledger.exists():
+        return plans
+    shares = shares_of([made.guarantee for _, made in plans], Ledger.open(ledger))
+    return [(request, replace(made, share=share)) for (request, made), share in zip(plans, shares, strict=True)]
+
+
+def _wanted(option: str, text: str | None) -> "float | dict[str, float] | None":
+    """A number, or the name of a parameter and its number."""
+    if text is None:
+        return None
+    name, sign, digits = text.rpartition("=")
+    try:
+        number = float(digits)
+    except ValueError:
+        raise QueryError(f"plan --{option} must be a number, or NAME=NUMBER, got {text!r}") from None
+    return {name: number} if sign else number
+
+
+def _curve(reached: "Reached") -> terminal.Table:
+    """What other budgets would give, a line each."""
+    table = terminal.table([], [reached.argument, {"width": "90% width", "rms": "rms error"}[reached.measure], ""])
+    for level, figure in reached.curve:
+        table.add_row(f"{level:.4g}", f"{figure:.4g}", "asked" if level == reached.level else "")
+    return table
 
 
 def _targets(requests: "Sequence[Request]", epsilon: float | None, delta: float | None) -> "dict[str, Budget | None]":

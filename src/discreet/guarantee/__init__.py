@@ -7,6 +7,7 @@ from discreet.guarantee.basis import ZCDP, ApproxDP, Basis, BoundedRange, Gaussi
 from discreet.guarantee.budget import Budget
 from discreet.guarantee.certificates import AllOf, Within
 from discreet.guarantee.conjugate import ConjugateProfile, RenyiDP
+from discreet.guarantee.independent import IndependentDraws
 from discreet.guarantee.nodes import Composed, Node, Repeated
 from discreet.guarantee.stored import GUARANTEES, from_json
 
@@ -22,6 +23,7 @@ __all__ = [
     "ConjugateProfile",
     "GaussianDP",
     "Guarantee",
+    "IndependentDraws",
     "Leaf",
     "Node",
     "PureDP",

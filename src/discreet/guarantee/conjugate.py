@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.accounting import conversions, divergences, gamma_divergences, profiles
+from discreet.accounting import conversions, divergences, gamma_divergences, gamma_profiles, profiles
 from discreet.checks import positive
 from discreet.errors import GuaranteeError
 from discreet.guarantee.basis import Basis, Guarantee
@@ -72,9 +72,18 @@ class RenyiDP(Guarantee):
         )
 
 
+PROFILES: dict[str, tuple[Callable[..., float], Callable[..., float]]] = {
+    "dirichlet": (profiles.dirichlet_delta, profiles.dirichlet_epsilon),
+    "poisson-rate": (gamma_profiles.gamma_shape_delta, gamma_profiles.gamma_shape_epsilon),
+    "exponential-rate": (gamma_profiles.gamma_rate_delta, gamma_profiles.gamma_rate_epsilon),
+}
+
+LAWS = {"dirichlet": "a Dirichlet", "poisson-rate": "a Poisson-rate", "exponential-rate": "an exponential-rate"}
+
+
 @dataclass(frozen=True, repr=False)
 class ConjugateProfile(Guarantee):
-    """The exact profile of one Beta draw: finite also where its Renyi curve is not."""
+    """The exact profile of one draw: finite also where its Renyi curve is not. `family` is a name in `PROFILES`."""
 
     family: str
     parameters: Mapping[str, Any]
@@ -82,9 +91,11 @@ class ConjugateProfile(Guarantee):
     kind = "ConjugateProfile"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", _checked(self.kind, self.family, self.parameters, ("dirichlet",)))
-        if len(self.parameters["prior"]) != 2:
-            raise GuaranteeError(f"ConjugateProfile.prior must have two entries, got {len(self.parameters['prior'])}")
+        object.__setattr__(self, "parameters", _checked(self.kind, self.family, self.parameters, tuple(PROFILES)))
+        if self.family == "dirichlet" and len(self.parameters["prior"]) < 2:
+            raise GuaranteeError(
+                f"ConjugateProfile.prior must have two entries or more, got {self.parameters['prior']}"
+            )
 
     def __hash__(self) -> int:
         return hash((self.family, tuple(self.parameters.items()), self.basis))
@@ -95,31 +106,23 @@ class ConjugateProfile(Guarantee):
 
     def _renyi(self, order: float) -> float:
         """The curve of the same draw."""
-        return divergences.dirichlet_renyi(order=order, **self.parameters)
+        return CURVES[self.family](order=order, **self.parameters)
 
     def _epsilon(self, delta: float) -> float:
         """The exact inverse of the profile, rounded up."""
         if not 0 < delta < 1:
             return math.inf if delta <= 0 else 0.0
-        return profiles.beta_epsilon(*self._prior, delta=delta, **self._rest)
+        return PROFILES[self.family][1](delta=delta, **self.parameters)
 
     def _delta(self, epsilon: float) -> float:
         """The largest over all neighbouring datasets and both orders."""
-        return profiles.beta_delta(*self._prior, epsilon=epsilon, **self._rest)
-
-    @property
-    def _prior(self) -> tuple[float, float]:
-        failures, successes = self.parameters["prior"]
-        return successes, failures
-
-    @property
-    def _rest(self) -> dict[str, Any]:
-        return {name: value for name, value in self.parameters.items() if name != "prior"}
+        return PROFILES[self.family][0](epsilon=epsilon, **self.parameters)
 
     def words(self) -> str:
         """One sentence for a privacy officer."""
+        law = "a Beta" if self.family == "dirichlet" and len(self.parameters["prior"]) == 2 else LAWS[self.family]
         return (
-            f"The exact privacy profile of one draw from a Beta posterior: epsilon = {self.epsilon(1e-6):.4g} at "
+            f"The exact privacy profile of one draw from {law} posterior: epsilon = {self.epsilon(1e-6):.4g} at "
             f"delta = 1e-6, {self.epsilon(1e-3):.4g} at 1e-3."
         )
 

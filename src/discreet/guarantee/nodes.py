@@ -15,7 +15,7 @@ from discreet.accounting.loss_distribution import LossDistribution, compose_all,
 from discreet.accounting.rounding import ULPS, rational, typed_root_up, typed_up
 from discreet.errors import GuaranteeError
 from discreet.guarantee.basis import ZCDP, ApproxDP, Basis, GaussianDP, Guarantee, Leaf, PureDP
-from discreet.guarantee.certificates import Within, within_delta, within_epsilon
+from discreet.guarantee.certificates import AllOf, Within, within_delta, within_epsilon
 
 __all__ = ["Composed", "Node", "Repeated"]
 
@@ -36,39 +36,14 @@ class Node(Guarantee):
         """The smallest of the valid routes.
 
         (epsilon, delta) parts add on their own (basic composition). Samplers within tv_i of ideal laws are together
-        within the sum of the tv_i of the composed ideal law, for every dataset.
+        within the sum of the tv_i of the composed ideal law, for every dataset. Of a draw with several certificates
+        any one may be composed.
         """
-        fixed, slack, tv, rest = _split(self.terms())
-        if delta < slack:
-            return math.inf
-        room = max(delta - slack - (ULPS * delta if slack else 0.0), 0.0)
-        if tv > 0:
-            return _sum_up(fixed, within_epsilon(_composed(rest), tv, room))
-        route = _sum_up(fixed, _compose(rest, room))
-        exact = self._distribution if delta > 0 else None
-        return route if exact is None else min(route, exact.epsilon(delta))
+        return min(_epsilon_of(leaves, delta) for leaves in _choices(self.terms()))
 
     def _delta(self, epsilon: float) -> float:
         """The smallest of the same routes at `epsilon`: each is solved for delta, none is searched."""
-        fixed, slack, tv, rest = _split(self.terms())
-        room = epsilon - fixed if fixed == 0 else (epsilon - fixed) - ULPS * epsilon
-        route = 1.0
-        if epsilon >= fixed:
-            ideal = (
-                within_delta(_composed(rest), tv, max(room, 0.0)) if tv > 0 else _compose_delta(rest, max(room, 0.0))
-            )
-            route = _sum_up(slack, ideal)
-        exact = self._distribution
-        return min(route, 1.0 if exact is None else exact.delta(epsilon))
-
-    @property
-    def _distribution(self) -> LossDistribution | None:
-        """The composed loss, where there is something to compose that a closed form does not settle."""
-        leaves = self.terms()
-        several = 1 < sum(leaves.values()) <= MOST_CONVOLVED
-        if not several or all(isinstance(leaf, GaussianDP) for leaf in leaves):
-            return None
-        return _distribution(tuple(_merged(leaves).items()))
+        return min(_delta_of(leaves, epsilon) for leaves in _choices(self.terms()))
 
     def words(self) -> str:
         """One sentence for a privacy officer."""
@@ -145,6 +120,53 @@ class Repeated(Node):
     def to_json(self) -> dict[str, Any]:
         """Kind, version, part and multiplicity."""
         return {"kind": self.kind, "version": self.version, "part": self.part.to_json(), "times": self.times}
+
+
+def _choices(leaves: Terms) -> list[Terms]:
+    """The leaves, and for each kind of certificate the leaves with it alone in the place of every `AllOf` that has it.
+
+    All certificates of a draw hold, so every choice is valid. Kinds are not mixed: that would take a search.
+    """
+    kinds = sorted({part.kind for leaf in leaves if isinstance(leaf, AllOf) for part in leaf.parts})
+    choices = [leaves]
+    for kind in kinds:
+        chosen: Terms = {}
+        for leaf, count in leaves.items():
+            parts = [part for part in leaf.parts if part.kind == kind] if isinstance(leaf, AllOf) else []
+            _add(chosen, parts[0].terms() if parts else {leaf: 1}, count)
+        choices.append(chosen)
+    return choices
+
+
+def _epsilon_of(leaves: Terms, delta: float) -> float:
+    fixed, slack, tv, rest = _split(leaves)
+    if delta < slack:
+        return math.inf
+    room = max(delta - slack - (ULPS * delta if slack else 0.0), 0.0)
+    if tv > 0:
+        return _sum_up(fixed, within_epsilon(_composed(rest), tv, room))
+    route = _sum_up(fixed, _compose(rest, room))
+    exact = _loss(leaves) if delta > 0 else None
+    return route if exact is None else min(route, exact.epsilon(delta))
+
+
+def _delta_of(leaves: Terms, epsilon: float) -> float:
+    fixed, slack, tv, rest = _split(leaves)
+    room = epsilon - fixed if fixed == 0 else (epsilon - fixed) - ULPS * epsilon
+    route = 1.0
+    if epsilon >= fixed:
+        ideal = within_delta(_composed(rest), tv, max(room, 0.0)) if tv > 0 else _compose_delta(rest, max(room, 0.0))
+        route = _sum_up(slack, ideal)
+    exact = _loss(leaves)
+    return min(route, 1.0 if exact is None else exact.delta(epsilon))
+
+
+def _loss(leaves: Terms) -> LossDistribution | None:
+    """The composed loss, where there is something to compose that a closed form does not settle."""
+    several = 1 < sum(leaves.values()) <= MOST_CONVOLVED
+    if not several or all(isinstance(leaf, GaussianDP) for leaf in leaves):
+        return None
+    return _distribution(tuple(_merged(leaves).items()))
 
 
 def _add(total: Terms, more: Terms, times: int) -> None:

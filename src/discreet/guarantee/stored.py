@@ -40,6 +40,7 @@ from discreet.errors import DiscreetError, GuaranteeError
 from discreet.guarantee.basis import ZCDP, ApproxDP, Basis, BoundedRange, GaussianDP, Guarantee, PureDP
 from discreet.guarantee.certificates import AllOf, Within
 from discreet.guarantee.conjugate import ConjugateProfile, RenyiDP
+from discreet.guarantee.independent import IndependentDraws
 from discreet.guarantee.nodes import Composed, Repeated
 
 __all__ = [
@@ -69,6 +70,7 @@ GUARANTEES: dict[str, type[Guarantee]] = {
         Composed,
         ConjugateProfile,
         GaussianDP,
+        IndependentDraws,
         PureDP,
         RenyiDP,
         Repeated,
@@ -78,7 +80,7 @@ GUARANTEES: dict[str, type[Guarantee]] = {
 }
 
 UNVERSIONED = 0
-ACCOUNTING = 1
+ACCOUNTING = 2
 
 
 def from_json(body: Mapping[str, Any], words: Basis | None = None) -> Guarantee:

@@ -31,12 +31,12 @@ from typing import Any, Literal
 
 from discreet.errors import DiscreetError, LedgerError
 from discreet.guarantee import Guarantee, from_json, stored
-from discreet.ledger.charges import Charge, plain
-from discreet.ledger.portfolio import read_state
 from discreet.recipe import parse_json, read_text
 
 __all__ = [
+    "LEAST",
     "ORIGIN",
+    "Charge",
     "Entry",
     "Event",
     "Head",
@@ -47,6 +47,7 @@ __all__ = [
     "canonical",
     "digest",
     "entry_id",
+    "plain",
     "read_amount",
     "read_entry",
     "request_key",
@@ -59,6 +60,7 @@ Kind = Literal["create", "reserve", "settle", "migrate"]
 ORIGIN = "0" * 64
 
 FORMAT = "discreet ledger head"
+LEAST = Decimal("0.999999999")  # of a price, within one version of the accounting
 LARGEST = 2**20  # bytes of a head file: a head, and one line for each time one was accepted
 
 UNREADABLE = "Ledger head file must be a head that discreet wrote, got something else in {}; nothing was released"
@@ -118,6 +120,25 @@ class Event:
         if not isinstance(content, dict):
             raise LedgerError(f"Ledger event {self.seq} must be a JSON object: the ledger was altered")
         return content
+
+
+@dataclass(frozen=True)
+class Charge:
+    """The price of a request, what is spent with it, and what the members of a portfolio have used (None without)."""
+
+    spend: Decimal
+    spent_after: Decimal
+    members: dict[str, Any] | None = None
+
+    @property
+    def closes(self) -> bool:
+        """Whether nothing can be paid after it."""
+        return self.members is not None and bool(self.members.get("closed"))
+
+
+def plain(amount: Decimal) -> str:
+    """A decimal without trailing zeros or exponent."""
+    return f"{amount:f}".rstrip("0").rstrip(".") if "." in f"{amount:f}" else f"{amount:f}"
 
 
 @dataclass(frozen=True)
@@ -191,19 +212,12 @@ def read_entry(reserve: Event, settle: Event | None) -> Entry:
             status="reserved" if settle is None else "settled",
             release=None if settle is None else settle.content()["release"],
             accounting=accounting_of(content),
-            members=_members_of(content),
+            members=content.get("members"),
         )
     except (KeyError, TypeError, ValueError, DiscreetError):
         raise LedgerError(
             f"Ledger event {reserve.seq} must be a reservation this version can read, got another"
         ) from None
-
-
-def _members_of(content: Mapping[str, Any]) -> dict[str, Any] | None:
-    members = content.get("members")
-    if members is not None:
-        read_state(members)
-    return members
 
 
 @dataclass(frozen=True)

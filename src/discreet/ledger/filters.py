@@ -42,21 +42,24 @@ from discreet.guarantee import (
     RenyiDP,
     Within,
 )
-from discreet.ledger.charges import LEAST, Charge, in_brief
+from discreet.ledger.events import LEAST, Charge
+from discreet.ledger.fitting import in_brief
 from discreet.ledger.portfolio import Portfolio
 
 __all__ = [
     "FILTERS",
+    "MOST_ADVISED",
     "NAMED",
     "SMALLEST_REQUEST",
     "Filter",
     "Portfolio",
-    "admits",
     "filter_for",
+    "other_filters",
     "squared_epsilon_budget",
 ]
 
 LARGEST_REQUEST = Decimal("1e100")
+MOST_ADVISED = 500  # events that a refusal looks back on
 EXACT = Context(prec=160)
 
 
@@ -122,8 +125,8 @@ class Filter:
             amounts = {"asked": price, "left": left, "missing": EXACT.subtract(price, left)}
             told = ", ".join(f"{name} {self.describe(amount, budget)}" for name, amount in amounts.items())
             together = asked[0] if len(asked) == 1 else Composed(tuple(asked))
-            asks = f"{in_brief(together, budget)} asked"
-            raise BudgetExceeded(f"Ledger.reserve must stay within the budget of {budget}: {asks}; {told}")
+            asks = "" if self.unit == "epsilon" else f"{in_brief(together, budget)} asked; "
+            raise BudgetExceeded(f"Ledger.reserve must stay within the budget of {budget}: {asks}{told}")
         return tuple(made)
 
     def epsilon_at(self, amount: Decimal, budget: Budget) -> float | None:
@@ -169,11 +172,22 @@ def filter_for(budget: Budget, name: str | None = None) -> Filter | Portfolio:
     return FILTERS[chosen]
 
 
-def admits(chosen: Filter | Portfolio, history: Sequence[Guarantee], budget: Budget) -> bool:
-    """Whether a filter admits all of a history, one request after another; BudgetExceeded or GuaranteeError if not."""
-    limit, before = filter_for(budget, chosen.name).limit(budget), None
-    for guarantee in history:
-        (before,) = chosen.charges(before, [guarantee], budget, limit)
+def other_filters(history: Sequence[Guarantee], budget: Budget, own: Filter | Portfolio) -> str:
+    """In words, which other filters would have admitted a history; a ledger keeps the one it has."""
+    able = [name for name in FILTERS if name != own.name and _admits(name, history, budget)]
+    return f"; a ledger of the same budget with filter = {' or '.join(able)} would admit it" if able else ""
+
+
+def _admits(name: str, history: Sequence[Guarantee], budget: Budget) -> bool:
+    """Whether a filter admits all of a history, one request after another."""
+    before = None
+    try:
+        chosen = filter_for(budget, name)
+        limit = chosen.limit(budget)
+        for guarantee in history:
+            (before,) = chosen.charges(before, [guarantee], budget, limit)
+    except (BudgetExceeded, GuaranteeError):
+        return False
     return True
 
 

@@ -12,34 +12,31 @@ import os
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.accounting.conversions import gaussian_mu
 from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
-from discreet.guarantee import Budget, GaussianDP, Guarantee, PureDP, stored
+from discreet.guarantee import Budget, Guarantee, stored
 from discreet.guarantee.stored import same
-from discreet.ledger.charges import LEAST, Charge, plain, that_fits, times_that_fit
 from discreet.ledger.events import (
+    LEAST,
+    Charge,
     Entry,
-    Event,
-    accounting_of,
     entry_id,
-    read_amount,
+    plain,
     read_entry,
     request_key,
     reserve_content,
 )
-from discreet.ledger.filters import FILTERS, SMALLEST_REQUEST, Filter, Portfolio, admits, filter_for
-from discreet.ledger.sqlite import FORMAT, SCHEMAS, SqliteStore
-from discreet.ledger.verification import replay
+from discreet.ledger.filters import MOST_ADVISED, SMALLEST_REQUEST, filter_for, other_filters
+from discreet.ledger.fitting import still_fits
+from discreet.ledger.sqlite import FORMAT, SqliteStore
+from discreet.ledger.verification import read_create, replay
 from discreet.ledger.verified import EXACT, VerifiedEvents, VerifiedStore
 
 __all__ = ["Ledger", "Request"]
 
-MOST_ADVISED = 500  # events that a refusal looks back on
 Request = tuple[Guarantee, Mapping[str, Any]]  # what is asked for, and its recipe
 
 
@@ -51,7 +48,7 @@ class Ledger:
             raise LedgerError("Ledger must be made by Ledger.create or Ledger.open, got a direct call")
         self._store = store
         with store.read() as events:
-            self.budget, self.filter, self.limit, self._accounting = _read_create(events.at(1))
+            self.budget, self.filter, self.limit, self._accounting = read_create(events.at(1))
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], budget: Budget, filter: str | None = None) -> Self:  # noqa: A002
@@ -126,7 +123,7 @@ class Ledger:
         Those that are not known yet are one purchase: priced together, before anything of it is seen.
         """
         keys = [request_key(recipe) for _, recipe in requests]
-        with self._store.read() as events:
+        with localcontext(EXACT), self._store.read() as events:
             known = self._known(events, keys, requests)
             self._quoted(events, list(_new(keys, requests, known).values()))  # slow prices: not under the lock
         with localcontext(EXACT), self._store.write() as events:
@@ -164,21 +161,7 @@ class Ledger:
         with localcontext(EXACT), self._store.read() as events:
             last = events.last_reserve()
             entry = None if last is None else read_entry(last, None)
-            before = None if entry is None else entry.charge
-
-        def fits(guarantee: Guarantee) -> bool:
-            with suppress(BudgetExceeded, GuaranteeError), localcontext(EXACT):
-                return bool(self.filter.charges(before, [guarantee], self.budget, self.limit))
-            return False
-
-        basis = None if entry is None else entry.guarantee.basis
-        pure = that_fits(PureDP(self.budget.epsilon, basis), fits)
-        mu = None if self.budget.delta is None else gaussian_mu(self.budget.epsilon, self.budget.delta)
-        return {
-            "like the last": None if entry is None else times_that_fit(entry.guarantee, fits),
-            "epsilon": pure or 0.0,
-            "mu": 0.0 if mu is None else that_fits(GaussianDP(mu, basis), fits) or 0.0,
-        }
+            return still_fits(entry, self.filter, self.budget, self.limit)
 
     def settle(self, entry: Entry, release: Mapping[str, Any]) -> dict[str, Any]:
         """Store the release of a reserved entry, once, and return the stored one: only that may leave."""
@@ -197,7 +180,8 @@ class Ledger:
     def spent(self) -> Decimal:
         """What is reserved or settled so far, in the filter's unit."""
         with self._store.read() as events:
-            return _spent(events)
+            last = events.last_reserve()
+            return Decimal(0) if last is None else read_entry(last, None).spent_after
 
     def remaining(self) -> Decimal:
         """What is left, in the filter's unit."""
@@ -234,19 +218,14 @@ class Ledger:
             cheap = replay(events, self.limit, head, self.filter, self.budget)
             events.check_indexes()
         found = [f"limit set by accounting {self._accounting}: today's is lower"] if generous else []
-        for entry, price in cheap:
-            asked = "none" if price is None else self.filter.describe(price, self.budget)
-            paid = self.filter.describe(entry.charge.spend, self.budget)
-            found.append(f"entry {entry.id}: accounting {entry.accounting} charged {paid}, today's price is {asked}")
-        return tuple(found)
+        return (*found, *cheap)
 
     def _quoted(self, events: VerifiedEvents, requests: Sequence[Request]) -> tuple[Charge, ...]:
         """The charges for new requests made at once, in order; a BudgetExceeded says why they are refused."""
         guarantees = [guarantee for guarantee, _ in requests]
         for guarantee in guarantees:
             if not isinstance(guarantee, Guarantee):
-                got = type(guarantee).__name__
-                raise GuaranteeError(f"Ledger.reserve guarantee must be a Guarantee, got a {got}")
+                raise GuaranteeError(f"Ledger.reserve guarantee must be a Guarantee, got a {type(guarantee).__name__}")
         if not guarantees:
             return ()
         first, last = events.first_reserve(), events.last_reserve()
@@ -255,20 +234,11 @@ class Ledger:
         try:
             return self.filter.charges(before, guarantees, self.budget, self.limit)
         except BudgetExceeded as refusal:
-            told = f"{refusal}{self._advice(events, guarantees)}"
+            told = str(refusal)
+        if events.last().seq <= MOST_ADVISED:  # else others would wait for it
+            history = [read_entry(event, None).guarantee for event in events if event.kind == "reserve"]
+            told += other_filters([*history, *guarantees], self.budget, self.filter)
         raise BudgetExceeded(told)
-
-    def _advice(self, events: VerifiedEvents, guarantees: Sequence[Guarantee]) -> str:
-        """Which other filters would have admitted it after the same history; a ledger keeps the one it has."""
-        if events.last().seq > MOST_ADVISED:  # others would wait for it
-            return ""
-        history = [read_entry(event, None).guarantee for event in events if event.kind == "reserve"]
-        able = []
-        for name, other in FILTERS.items():
-            with suppress(BudgetExceeded, GuaranteeError):
-                if name != self.filter.name and admits(other, [*history, *guarantees], self.budget):
-                    able.append(name)
-        return f"; a ledger of the same budget with filter = {' or '.join(able)} would admit it" if able else ""
 
     def _known(self, events: VerifiedEvents, keys: Sequence[str], requests: Sequence[Request]) -> dict[str, Entry]:
         """The entries of requests that were made before; what has left stays, and only what was paid is resumed."""
@@ -277,28 +247,17 @@ class Ledger:
             reserve = events.requested(key)
             if reserve is not None:
                 entry = read_entry(reserve, events.settled(reserve.entry))
-                before = events.reserve_before(reserve.seq)
-                paid = None if before is None else read_entry(before, None).charge
-                if entry.release is None and not self._is_fair(entry, paid):
+                if entry.release is None and not self._is_fair(events, entry, reserve.seq):
                     raise LedgerError(f"Ledger entry {entry.id} must have spent its price: the ledger was altered")
                 found[key] = _resumed(entry, key, guarantee)
         return found
 
-    def _is_fair(self, entry: Entry, before: Charge | None) -> bool:
+    def _is_fair(self, events: VerifiedEvents, entry: Entry, seq: int) -> bool:
         """What an older accounting charged stays charged; today's must be the price."""
         older = entry.accounting < stored.ACCOUNTING
+        last = None if entry.members is None else events.reserve_before(seq)
+        before = None if last is None else read_entry(last, None).charge
         return older or self.filter.fair(before, entry.charge, entry.guarantee, self.budget)[0]
-
-
-def _read_create(create: Event) -> tuple[Budget, Filter | Portfolio, Decimal, int]:
-    try:
-        content = create.content()
-        if content["format"] not in SCHEMAS:
-            raise ValueError("other format")
-        budget, limit = Budget(**content["budget"]), read_amount(content["limit"])
-        return budget, filter_for(budget, str(content["filter"])), limit, accounting_of(content)
-    except (KeyError, TypeError, ValueError, GuaranteeError):
-        raise LedgerError("Ledger event 1 must be a create event this version can read, got another") from None
 
 
 def _new(keys: Sequence[str], requests: Sequence[Request], known: Mapping[str, Entry]) -> dict[str, Request]:
@@ -309,11 +268,6 @@ def _new(keys: Sequence[str], requests: Sequence[Request], known: Mapping[str, E
         if held is not request and not same(held[0], request[0]):
             raise GuaranteeError(f"Ledger.reserve guarantee must be one for each recipe, got another, {request[0]!r}")
     return new
-
-
-def _spent(events: VerifiedEvents) -> Decimal:
-    last = events.last_reserve()
-    return Decimal(0) if last is None else read_entry(last, None).spent_after
 
 
 def _check_neighbours(guarantees: Sequence[Guarantee]) -> None:

@@ -13,19 +13,21 @@ A share is the used fraction of the living member that has most left: it only gr
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
-from discreet.accounting.rounding import QUANTUM, SMALLEST_REQUEST
+from discreet.accounting.rounding import QUANTUM, SMALLEST_REQUEST, decimal
 from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Composed, Guarantee
 from discreet.ledger import members
-from discreet.ledger.charges import LEAST, Charge, in_brief, plain, that_fits
-from discreet.ledger.members import MOST_PRICES, Weights
+from discreet.ledger.events import LEAST, Charge, plain
+from discreet.ledger.fitting import in_brief, that_fits
+from discreet.ledger.members import MOST_PRICES, Weights, members_of
 
-__all__ = ["Portfolio", "State", "after", "meets", "opened", "purchase", "read_state", "share", "together"]
+__all__ = ["Portfolio", "Used", "after", "meets", "opened", "purchase", "read_state", "share", "together"]
 
 EXACT = Context(prec=160)
 UP = Context(prec=160, rounding=ROUND_CEILING)
@@ -33,7 +35,7 @@ LEAST_DELTA, MOST_EPSILON = 1e-300, 1e100  # of a budget: what its parts are com
 
 
 @dataclass(frozen=True)
-class State:
+class Used:
     """What every member has used; None where it is dead. The weights are those of the first request."""
 
     weights: Weights
@@ -66,7 +68,7 @@ class State:
         return {**body, "closed": True} if self.closed else body
 
 
-def read_state(body: Mapping[str, Any]) -> State:
+def read_state(body: Mapping[str, Any]) -> Used:
     """Read what `to_json` wrote; anything else is a ValueError, KeyError or TypeError."""
     weights = body["weights"]
     orders = tuple((_amount(order), _amount(weight)) for order, weight in weights["renyi"])
@@ -83,10 +85,11 @@ def read_state(body: Mapping[str, Any]) -> State:
     divided = Weights(_amount(weights["gaussian"]), orders)
     if not members.divides(divided):
         raise ValueError("no weights of a portfolio")
-    return State(divided, used[0], used[1], tuple(used[2:]), _amount(body["slack"]), prices, closed, first)
+    return Used(divided, used[0], used[1], tuple(used[2:]), _amount(body["slack"]), prices, closed, first)
 
 
-def opened(first: Sequence[Guarantee], budget: Budget) -> State:
+@lru_cache(maxsize=64)
+def opened(first: tuple[Guarantee, ...], budget: Budget) -> Used:
     """The state before the first purchase, which decides the weights."""
     return _zero(members.weights_for(members.ideal_of(together(first), budget)[0], budget), len(first))
 
@@ -96,17 +99,20 @@ def together(asked: Sequence[Guarantee]) -> Guarantee:
     return asked[0] if len(asked) == 1 else Composed(tuple(asked))
 
 
-def _zero(weights: Weights, first: int) -> State:
-    return State(weights, renyi=(Decimal(0),) * len(weights.renyi), first=first)
+def _zero(weights: Weights, first: int) -> Used:
+    return Used(weights, renyi=(Decimal(0),) * len(weights.renyi), first=first)
 
 
 @lru_cache(maxsize=512)  # a pure function of public facts, asked for before the ledger is locked and again behind it
-def after(state: State, asked: Guarantee, budget: Budget) -> State:
+def after(state: Used, asked: Guarantee, budget: Budget) -> Used:
     """The state once the request is made; with no member alive, it must not be."""
-    limits = members.members_of(budget, state.weights)
+    limits = members_of(budget, state.weights)
     ideal, slack = members.ideal_of(asked, budget)
     slack = _up(min(EXACT.add(state.slack, slack), Decimal(1)))
-    basic = _paid(state.basic, members.basic_price(ideal), limits.basic)
+    pure = members.basic_price(ideal)
+    if pure is not None and pure < SMALLEST_REQUEST:
+        raise GuaranteeError(f"Ledger.reserve epsilon must be at least 1e-12, got {pure:.3g}")
+    basic = _paid(state.basic, pure, limits.basic)
     renyi = tuple(
         None if used is None else _paid(used, members.renyi_price(ideal, order), limit)
         for used, (order, limit) in zip(state.renyi, limits.renyi, strict=True)
@@ -118,17 +124,17 @@ def after(state: State, asked: Guarantee, budget: Budget) -> State:
         gaussian = None if price is None or prices > MOST_PRICES else _paid(gaussian, price[0], limits.gaussian)
     if slack > limits.slack:
         basic, gaussian, renyi = None, None, (None,) * len(renyi)
-    return State(state.weights, basic, gaussian, renyi, slack, prices, state.closed, state.first)
+    return Used(state.weights, basic, gaussian, renyi, slack, prices, state.closed, state.first)
 
 
-def purchase(state: State | None, asked: Sequence[Guarantee], budget: Budget) -> tuple[State, ...]:
+def purchase(state: Used | None, asked: Sequence[Guarantee], budget: Budget) -> tuple[Used, ...]:
     """The state after each of several requests that are made at once; the last is not alive where they are refused.
 
     The first purchase of a ledger that no member admits closes it, if together it meets the budget: nothing was
     chosen from outputs yet, so all of delta is its own.
     """
-    now = opened(asked, budget) if state is None else state
-    found: list[State] = []
+    now = opened(tuple(asked), budget) if state is None else state
+    found: list[Used] = []
     for guarantee in asked:
         now = after(now, guarantee, budget)
         found.append(now)
@@ -146,8 +152,9 @@ class Portfolio:
 
     def limit(self, budget: Budget) -> Decimal:
         """The whole, whatever the budget."""
-        assert budget.delta is not None  # `filter_for` refuses a budget without delta
-        if budget.delta < LEAST_DELTA or budget.epsilon > MOST_EPSILON:
+        if decimal(budget.epsilon) < SMALLEST_REQUEST:  # every request would be refused
+            raise GuaranteeError(f"Ledger.budget must be at least 1e-12 in epsilon, got {budget}")
+        if (budget.delta or 0.0) < LEAST_DELTA or budget.epsilon > MOST_EPSILON:
             raise GuaranteeError(f"Ledger.budget must have a delta from 1e-300 and an epsilon to 1e100, got {budget}")
         return Decimal(1)
 
@@ -156,8 +163,6 @@ class Portfolio:
     ) -> tuple[Charge, ...]:
         """The charge for each of the requests, in order; a BudgetExceeded where they are refused."""
         before, spent = (None, Decimal(0)) if last is None else (_state_of(last), last.spent_after)
-        for guarantee in asked:
-            _check_size(guarantee, budget)
         if before is not None and before.closed:
             raise BudgetExceeded(f"Ledger.reserve must stay within the budget of {budget}: {CLOSED}")
         found = purchase(before, asked, budget)
@@ -200,19 +205,21 @@ class Portfolio:
         """Whether a history has the weights of its first purchase and, where that closed the ledger, was affordable."""
         state = _state_of(last)
         first = history[: state.first]
-        if len(first) != state.first or opened(first, budget).weights != state.weights:
+        if len(first) != state.first or opened(tuple(first), budget).weights != state.weights:
             return False
         return not state.closed or (len(history) == state.first and meets(together(history), budget))
 
-    def _refusal(self, before: State | None, asked: Sequence[Guarantee], budget: Budget) -> str:
+    def _refusal(self, before: Used | None, asked: Sequence[Guarantee], budget: Budget) -> str:
         whole = together(asked)
         spent = Decimal(0) if before is None else share(before, budget)
         several = "" if len(asked) == 1 else f"a purchase of {len(asked)} releases, "
         said = [f"{several}{in_brief(whole, budget)} asked"]
 
         def fits(guarantee: Guarantee) -> bool:
-            last = purchase(before, [guarantee], budget)[-1]
-            return last.alive or (before is None and last.closed)
+            with suppress(GuaranteeError):  # too small
+                last = purchase(before, [guarantee], budget)[-1]
+                return last.alive or (before is None and last.closed)
+            return False
 
         level = that_fits(whole, fits)
         said.append("nothing like it still fits" if level is None else f"{level:g} of it still fits")
@@ -225,20 +232,14 @@ class Portfolio:
 CLOSED = "it is closed, because its first purchase took all of it; nothing more can be paid"
 
 
-def _check_size(guarantee: Guarantee, budget: Budget) -> None:
-    ideal, slack = members.ideal_of(guarantee, budget)
-    price = members.basic_price(ideal)
-    if price is not None and EXACT.add(price, slack) < SMALLEST_REQUEST:
-        raise GuaranteeError(f"Ledger.reserve epsilon must be at least 1e-12, got {price:.3g}")
+def _state_of(charge: Charge) -> Used:
+    try:
+        return read_state(charge.members or {})
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise LedgerError("Ledger entry must say what every member has used: the ledger was altered") from None
 
 
-def _state_of(charge: Charge) -> State:
-    if charge.members is None:
-        raise LedgerError("Ledger entries of a portfolio must say what its members used: the ledger was altered")
-    return read_state(charge.members)
-
-
-def _used(state: State) -> tuple[Decimal | None, ...]:
+def _used(state: Used) -> tuple[Decimal | None, ...]:
     return (state.basic, state.gaussian, *state.renyi, state.slack)
 
 
@@ -261,11 +262,11 @@ def meets(guarantee: Guarantee, budget: Budget) -> bool:
     return guarantee.delta(budget.epsilon) <= budget.delta or guarantee.epsilon(budget.delta) <= budget.epsilon
 
 
-def share(state: State, budget: Budget) -> Decimal:
+def share(state: Used, budget: Budget) -> Decimal:
     """The used fraction of the living member that has most left, rounded up; the whole where none is alive."""
     if not state.alive:
         return Decimal(1)
-    limits = members.members_of(budget, state.weights)
+    limits = members_of(budget, state.weights)
     pairs = [(state.basic, limits.basic), (state.gaussian, limits.gaussian)]
     pairs += [(used, limit) for used, (_, limit) in zip(state.renyi, limits.renyi, strict=True)]
     return min(_up(UP.divide(used, limit)) if used else Decimal(0) for used, limit in pairs if used is not None)

@@ -8,13 +8,13 @@ charged, and is reported where today's price is higher.
 from collections.abc import Iterable
 from decimal import Decimal
 
-from discreet.errors import LedgerError
+from discreet.errors import GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Guarantee, stored
-from discreet.ledger.charges import Charge
-from discreet.ledger.events import Entry, Event, entry_id, read_entry, request_key
-from discreet.ledger.filters import SMALLEST_REQUEST, Filter, Portfolio
+from discreet.ledger.events import Charge, Entry, Event, accounting_of, entry_id, read_amount, read_entry, request_key
+from discreet.ledger.filters import SMALLEST_REQUEST, Filter, Portfolio, filter_for
+from discreet.ledger.sqlite import SCHEMAS
 
-__all__ = ["Cheap", "replay"]
+__all__ = ["read_create", "replay"]
 
 Cheap = tuple[Entry, Decimal | None]  # an entry that cost less than today's price; None: today it has no price
 
@@ -78,10 +78,11 @@ class _Totals:
 
 def replay(
     events: Iterable[Event], limit: Decimal, head: str | None, chosen: Filter | Portfolio, budget: Budget
-) -> list[Cheap]:
+) -> tuple[str, ...]:
     """Refuse a chain that is altered anywhere or, if a head noted earlier is given, no longer contains it.
 
-    Returns the entries that today's accounting would charge more for. Must run in a decimal context that never rounds.
+    Returns a sentence for every entry that today's accounting would charge more for. Must run in a decimal context that
+    never rounds.
     """
     last: Event | None = None
     totals = _Totals(limit, chosen, budget)
@@ -103,7 +104,24 @@ def replay(
             f"Ledger must contain the head noted earlier, but events 1 to {last.seq} do not: the file was replaced or "
             "restored from an older copy"
         )
-    return totals.cheap
+    return tuple(_told(entry, price, chosen, budget) for entry, price in totals.cheap)
+
+
+def read_create(create: Event) -> tuple[Budget, Filter | Portfolio, Decimal, int]:
+    """Budget, filter, limit and accounting, as the first event of a ledger states them."""
+    try:
+        content = create.content()
+        if content["format"] not in SCHEMAS:
+            raise ValueError("other format")
+        budget, limit = Budget(**content["budget"]), read_amount(content["limit"])
+        return budget, filter_for(budget, str(content["filter"])), limit, accounting_of(content)
+    except (KeyError, TypeError, ValueError, GuaranteeError):
+        raise LedgerError("Ledger event 1 must be a create event this version can read, got another") from None
+
+
+def _told(entry: Entry, price: Decimal | None, chosen: Filter | Portfolio, budget: Budget) -> str:
+    asked, paid = "none" if price is None else chosen.describe(price, budget), chosen.describe(entry.spend, budget)
+    return f"entry {entry.id}: accounting {entry.accounting} charged {paid}, today's price is {asked}"
 
 
 def _require(holds: bool, event: Event, duty: str) -> None:

@@ -8,10 +8,10 @@ Every search is monotone and returns its safe end: more noise, a hotter posterio
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -115,6 +115,15 @@ class Mechanism(ABC):
     @abstractmethod
     def label(self) -> str:
         """Default ""; another label is another, paid, release."""
+
+    @property
+    def paid_by(self) -> str:
+        """The argument that says how much is spent; "" where nothing, or more than one number, can be chosen."""
+        return "epsilon"
+
+    def at(self, level: float) -> Self:
+        """The same mechanism with this number in the argument that it is paid by."""
+        return replace(self, **{self.paid_by: level})  # type: ignore[type-var]  # a dataclass
 
     @abstractmethod
     def guarantee(self, query: Any) -> Guarantee:

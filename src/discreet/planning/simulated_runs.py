@@ -1,5 +1,6 @@
 """Releases simulated from the prior and the schema, and how far they were from the truth: what a plan is made of."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,21 @@ from discreet.mechanisms import Mechanism
 from discreet.models import Model
 from discreet.numerics.arrays import Array
 from discreet.pipeline import query_of, simulate
+from discreet.queries.losses import Query
+from discreet.release import Release
 from discreet.schema import Schema
 
-__all__ = ["Runs", "simulated_runs"]
+__all__ = [
+    "Runs",
+    "affordable_runs",
+    "expected_squared_error",
+    "measured",
+    "public_total",
+    "simulated_runs",
+    "true_values",
+]
 
+Error = Callable[[Any, dict[str, Array], tuple[str, ...]], dict[str, Array]]
 
 FEWEST_RUNS, MOST_WORK = 3, 10**10  # of chains: runs, and cells that all their steps see together
 MOST_HIDDEN_CELLS = 10**5  # of event logs, whose posteriors are chains: cells of all runs together
@@ -32,25 +44,42 @@ class Runs:
 def simulated_runs(model: Model, mechanism: Mechanism, schema: Schema, runs: int) -> Runs:
     """`runs` releases of tables that were drawn from the prior; a parameter's coordinates are averaged."""
     query = query_of(model, mechanism, schema)
+    runs = affordable_runs(model, mechanism, query, runs)
+    return measured(
+        model, query, simulate(model, None, mechanism, runs=runs, seed=0, n=public_total(query), schema=schema)
+    )
+
+
+def affordable_runs(model: Model, mechanism: Mechanism, query: Query, runs: int) -> int:
+    """Chains take time: as many of the runs as a public amount of work allows."""
     steps, cells = mechanism.work(query), model.reading_work(query)
-    if steps:  # chains take time: as many runs as a public amount of work allows
+    if steps:
         runs = min(runs, max(FEWEST_RUNS, MOST_WORK // (steps * max(query.largest_total, 1) * len(query.columns))))
     if cells:
         runs = min(runs, max(FEWEST_RUNS, MOST_HIDDEN_CELLS // cells))
-    n = query.largest_total if query.total is not None else None
+    return runs
+
+
+def public_total(query: Query) -> int | None:
+    """How many rows a simulated table has; None leaves a private number to its prior."""
+    return query.largest_total if query.total is not None else None
+
+
+def measured(model: Model, query: Query, releases: Iterable[Release], error: Error | None = None) -> Runs:
+    """What the releases say of the parameters that they were simulated from; `error` in place of the squared error."""
     errors: dict[str, list[float]] = {}
     widths: dict[str, list[float]] = {}
     truths: dict[str, list[Array]] = {}
     hits = []
-    for run in simulate(model, None, mechanism, runs=runs, seed=0, n=n, schema=schema):
+    for run in releases:
         posterior = run.posterior()
-        truth = {name: np.asarray(value, dtype=float) for name, value in model.estimands(run.truth or {}).items()}
-        means = _by_name(posterior.mean(), truth, query.groups)  # of draws, the average of what was drawn
+        truth = true_values(model, run)
+        squares = (error or squared_error)(posterior, truth, query.groups)
         bounds = _intervals(posterior, truth, query.groups)
         inside = []
         for name, value in truth.items():
             truths.setdefault(name, []).append(value)
-            errors.setdefault(name, []).append(float(np.mean((means[name] - value) ** 2)))
+            errors.setdefault(name, []).append(float(np.mean(squares[name])))
             if bounds:
                 lower, upper = np.moveaxis(bounds[name], 1, 0) if query.groups else bounds[name]
                 widths.setdefault(name, []).append(float(np.mean(upper - lower)))
@@ -59,6 +88,25 @@ def simulated_runs(model: Model, mechanism: Mechanism, schema: Schema, runs: int
             hits.append(float(np.mean(inside)))
     spread = {name: float(np.sqrt(np.mean(np.var(values, axis=0)))) for name, values in truths.items()}
     return Runs(_arrays(errors), _arrays(widths), np.array(hits), spread)
+
+
+def true_values(model: Model, run: Release) -> dict[str, Array]:
+    """The parameters that a table was simulated from."""
+    return {name: np.asarray(value, dtype=float) for name, value in model.estimands(run.truth or {}).items()}
+
+
+def squared_error(posterior: Any, truth: dict[str, Array], groups: tuple[str, ...]) -> dict[str, Array]:
+    """How far the estimate is from the truth; of draws, the average of what was drawn."""
+    means = _by_name(posterior.mean(), truth, groups)
+    return {name: (means[name] - value) ** 2 for name, value in truth.items()}
+
+
+def expected_squared_error(posterior: Any, truth: dict[str, Array], groups: tuple[str, ...]) -> dict[str, Array]:
+    """The same on average over all truths that the release leaves possible: the variance of a posterior that is exact.
+
+    Its average over tables of the prior is the mean squared error, and varies far less than squared errors do.
+    """
+    return {name: deviation**2 for name, deviation in _by_name(posterior.sd(), truth, groups).items()}
 
 
 def _by_name(answer: Any, truth: dict[str, Array], groups: tuple[str, ...]) -> dict[str, Array]:

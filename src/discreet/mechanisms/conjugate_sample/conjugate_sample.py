@@ -2,7 +2,8 @@
 
     eta = eta0 / m + r (statistics, n)      direct: r = m = 1;  diffused: r < 1;  concentrated: m < 1      [G-A1..A3]
 
-A draw has a Rényi curve (Theorem 1), a mean Gaussian DP (Theorem 2), and two levels an exact profile (Theorem 3).
+A draw has a Rényi curve (Theorem 1), a mean Gaussian DP (Theorem 2), and probabilities and rates have exact profiles
+(Theorems 3 and 5). Fractions are calibrated to what was proved first, so that a stored request keeps its law.
 """
 
 import math
@@ -127,6 +128,11 @@ class DirectSample(ConjugateSample):
     calibrate = staticmethod(cost_of_a_draw)
     short_name = "direct"
 
+    @property
+    def paid_by(self) -> str:
+        """Nothing can be chosen."""
+        return ""
+
     @classmethod
     def within(cls, budget: Budget, query: Statistics) -> tuple[Drawing, ...]:
         """What it costs is compared with the budget."""
@@ -194,8 +200,10 @@ class ConcentratedSample(_Calibrated):
 
 @lru_cache(maxsize=64)  # a pure function of public facts; simulations ask it again for every table
 def _largest_fractions(mechanism: _Calibrated, query: Statistics) -> tuple[float, float]:
+    family, n = _family(mechanism, query), query.largest_total
+
     def certificate(inverse: float) -> Guarantee:
-        return _certificate(mechanism, query, *mechanism.pair(1.0 / inverse))
+        return _all_draws(mechanism, family.calibration(n, *mechanism.pair(1.0 / inverse)))
 
     epsilon, order, delta = mechanism.epsilon, mechanism.order, mechanism.delta
     if order is not None:
@@ -251,5 +259,8 @@ def _certificate(mechanism: ConjugateSample, query: Statistics, r: float, m: flo
     def basis(theorem: str) -> Basis:
         return Basis(query.schema.relation, str(query.schema.unit), f"{theorem} (conjugate_sample.md)", sampler)
 
-    one = _family(mechanism, query).certificate(query.largest_total, r, m, basis)
+    return _all_draws(mechanism, _family(mechanism, query).certificate(query.largest_total, r, m, basis))
+
+
+def _all_draws(mechanism: ConjugateSample, one: Guarantee) -> Guarantee:
     return one if mechanism.draws == 1 else Repeated(one, mechanism.draws)

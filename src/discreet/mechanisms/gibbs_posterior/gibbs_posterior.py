@@ -18,7 +18,17 @@ from discreet.accounting.gibbs import Bound, largest_mu
 from discreet.accounting.rounding import share_down
 from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
-from discreet.guarantee import AllOf, Basis, BoundedRange, Budget, GaussianDP, Guarantee, Repeated, Within
+from discreet.guarantee import (
+    AllOf,
+    Basis,
+    BoundedRange,
+    Budget,
+    GaussianDP,
+    Guarantee,
+    IndependentDraws,
+    Repeated,
+    Within,
+)
 from discreet.mechanisms.base import (
     NORMAL_ERROR,
     RATIO_ERROR,
@@ -166,7 +176,8 @@ class GibbsPosterior(Mechanism):
                 ball_range(law.beta, query.gradient, 2.0 * query.ball) * ROUNDED_UP,
             )
             ranged = BoundedRange(each, basis("bounded log-ratio on a ball, Theorem 1", exact))
-            return self._all(AllOf((ranged, gaussian)))
+            both = AllOf((ranged, gaussian))
+            return both if self.draws == 1 else IndependentDraws(both, self.draws)
         if query.normal:
             return self._all(gaussian)
         return Within(self._all(gaussian), self._failing() * self.draws)

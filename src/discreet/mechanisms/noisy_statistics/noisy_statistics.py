@@ -100,6 +100,11 @@ class NoisyStatistics(Mechanism):
     def __hash__(self) -> int:
         return hash((self.epsilon, self.rho, self.delta, tuple((self.split or {}).items()), self.label))
 
+    @property
+    def paid_by(self) -> str:
+        """Rho, or epsilon at the delta that was given."""
+        return "epsilon" if self.rho is None else "rho"
+
     def guarantee(self, query: Statistics) -> Guarantee:
         """PureDP(epsilon) by Theorem 1, or ZCDP(rho) by Theorem 2; a split never changes the total."""
         self.laws(query)  # refuses a split or a scale that does not fit before anything is reserved

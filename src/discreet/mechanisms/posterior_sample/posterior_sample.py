@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
-from discreet.guarantee import Basis, BoundedRange, Guarantee, Repeated
+from discreet.guarantee import Basis, BoundedRange, Guarantee, IndependentDraws
 from discreet.mechanisms.base import (
     RATIO_ERROR,
     Drawing,
@@ -139,7 +139,7 @@ class PosteriorSample(Drawing):
                 f"{rounding_words(grid, error)}"
             )
         one = BoundedRange(loss, Basis(schema.relation, str(schema.unit), theorem, sampler))
-        return one if self.draws == 1 else Repeated(one, self.draws)
+        return one if self.draws == 1 else IndependentDraws(one, self.draws)
 
     def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
         """One row per draw; vectors in the order of the declared levels."""

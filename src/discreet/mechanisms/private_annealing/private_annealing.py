@@ -99,6 +99,11 @@ class PrivateAnnealing(PaidChain):
             raise GuaranteeError(f"PrivateAnnealing.weight_epsilon must be left out for resampling, got {got!r}")
         check_label("PrivateAnnealing", self.label)
 
+    @property
+    def paid_by(self) -> str:
+        """A path of costs is no single number."""
+        return ""
+
     def temperatures(self, query: Statistics) -> tuple[float, ...]:
         """T_j = max(1, 2C / epsilon_j) of every level, rounded up."""
         spread = self._space(query).log_range

@@ -118,6 +118,11 @@ class PrivateGibbs(PaidChain):
             raise GuaranteeError(f"PrivateGibbs.sweeps must be a whole number from 1 to 10^6, got {self.sweeps!r}")
         check_label("PrivateGibbs", self.label)
 
+    @property
+    def paid_by(self) -> str:
+        """The cost of an update."""
+        return "epsilon_per_update"
+
     def temperature(self, query: Statistics) -> float:
         """T = max(1, 2C / epsilon_per_update), rounded up: a hotter chain is the more private one."""
         return max(1.0, self._space(query).log_range / self.epsilon_per_update * ROUND_UP)

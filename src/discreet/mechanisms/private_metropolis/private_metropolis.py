@@ -81,6 +81,11 @@ class PrivateMetropolis(Drawing):
             raise GuaranteeError(f"PrivateMetropolis.steps must be a whole number from 1 to 10^7, got {self.steps!r}")
         check_label("PrivateMetropolis", self.label)
 
+    @property
+    def paid_by(self) -> str:
+        """The cost of a step."""
+        return "epsilon_per_step"
+
     def temperature(self, query: Statistics) -> float:
         """T = max(1, R / epsilon_per_step), rounded up: a hotter chain is the more private one."""
         return max(1.0, self._space.log_range(self._family(query)) / self.epsilon_per_step * ROUND_UP)

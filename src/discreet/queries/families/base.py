@@ -136,6 +136,10 @@ class OneConjugate(Exponents, Family):
     def certificate(self, n: int, scale: float, shrink: float, basis: Callable[[str], Basis]) -> Guarantee:
         """The strongest proved certificate of a draw with the data scaled and the prior divided by `shrink`."""
 
+    def calibration(self, n: int, scale: float, shrink: float) -> Guarantee:
+        """The certificate that fractions are calibrated to. It never changes: a recipe keeps the law of its answer."""
+        return self.certificate(n, scale, shrink, lambda _: Basis())
+
     @property
     def shortened(self) -> "OneConjugate":
         """A family with the same certificates that are quicker to find."""

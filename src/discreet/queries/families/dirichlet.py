@@ -68,15 +68,19 @@ class Dirichlet(OneConjugate):
         return float(part[1]) + weight * s, float(part[0]) + weight * (n - s)
 
     def certificate(self, n: int, scale: float, shrink: float, basis: Callable[[str], Basis]) -> Guarantee:
-        """Two levels have an exact profile, more of them a Rényi curve."""
+        """An exact profile."""
         parameters = {"prior": self.prior, "n": n, "scale": scale, "shrink": shrink}
-        if len(self.prior) == 2:
-            return ConjugateProfile("dirichlet", parameters, basis("exact profile of Beta laws, Theorem 3"))
-        return RenyiDP("dirichlet", parameters, basis("log-partition of the Dirichlet laws, Theorem 1"))
+        laws = "Beta laws, Theorem 3" if len(self.prior) == 2 else "Dirichlet laws, Theorem 3"
+        return ConjugateProfile("dirichlet", parameters, basis(f"exact profile of {laws}"))
+
+    def calibration(self, n: int, scale: float, shrink: float) -> Guarantee:
+        """Two levels by their profile, more of them by their Rényi curve."""
+        kind = ConjugateProfile if len(self.prior) == 2 else RenyiDP
+        return kind("dirichlet", {"prior": self.prior, "n": n, "scale": scale, "shrink": shrink})
 
     @property
     def shortened(self) -> "Dirichlet":
-        """The three smallest prior entries only: the supremum of Theorem 1 sees no others."""
+        """The three smallest prior entries only: the suprema of Theorems 1 and 3 see no others."""
         return self if len(self.prior) <= 3 else replace(self, prior=tuple(sorted(self.prior)[:3]))
 
     def log_range(self, spaces: Mapping[str, Interval]) -> float:

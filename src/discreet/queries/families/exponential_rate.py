@@ -3,11 +3,12 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.guarantee import Basis, Guarantee, RenyiDP
+from discreet.guarantee import Basis, ConjugateProfile, Guarantee, RenyiDP
 from discreet.numerics.arrays import Array
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families.base import Tempering
@@ -34,11 +35,18 @@ class ExponentialRate(Rate):
         return np.full(total.shape, float(part[0]) + weight * n), float(part[1]) + weight * total
 
     def certificate(self, n: int, scale: float, shrink: float, basis: Callable[[str], Basis]) -> Guarantee:
-        """A Rényi curve."""
+        """An exact profile."""
+        timed = self._timed(n, scale, shrink)
+        return ConjugateProfile("exponential-rate", timed, basis("exact profile of Gamma laws, Theorem 5"))
+
+    def calibration(self, n: int, scale: float, shrink: float) -> Guarantee:
+        """By the Rényi curve."""
+        return RenyiDP("exponential-rate", self._timed(n, scale, shrink))
+
+    def _timed(self, n: int, scale: float, shrink: float) -> dict[str, Any]:
         (shape, rate), lower = self.prior, self.axis.ends[0]
         timed = {"shape": shape, "rate": rate, "n": n, "lower": lower, "width": self.width}
-        both = {**timed, "scale": scale, "shrink": shrink}
-        return RenyiDP("exponential-rate", both, basis("log-partition of the Gamma laws, Theorem 1"))
+        return {**timed, "scale": scale, "shrink": shrink}
 
     def range_between(self, low: float, high: float) -> float:
         """W (hi - lo)."""

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.guarantee import Basis, Guarantee, RenyiDP
+from discreet.guarantee import Basis, ConjugateProfile, Guarantee, RenyiDP
 from discreet.numerics.arrays import Array
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families.one_sum import Rate
@@ -29,9 +30,17 @@ class PoissonRate(Rate):
         return float(part[0]) + weight * total, np.full(total.shape, float(part[1]) + weight * n)
 
     def certificate(self, n: int, scale: float, shrink: float, basis: Callable[[str], Basis]) -> Guarantee:
-        """A Rényi curve."""
-        counted = {"shape": self.prior[0], "n": n, "width": self.width, "scale": scale, "shrink": shrink}
-        return RenyiDP("poisson-rate", counted, basis("log-partition of the Gamma laws, Theorem 1"))
+        """An exact profile."""
+        return ConjugateProfile(
+            "poisson-rate", self._counted(n, scale, shrink), basis("exact profile of Gamma laws, Theorem 5")
+        )
+
+    def calibration(self, n: int, scale: float, shrink: float) -> Guarantee:
+        """By the Rényi curve."""
+        return RenyiDP("poisson-rate", self._counted(n, scale, shrink))
+
+    def _counted(self, n: int, scale: float, shrink: float) -> dict[str, Any]:
+        return {"shape": self.prior[0], "n": n, "width": self.width, "scale": scale, "shrink": shrink}
 
     def range_between(self, low: float, high: float) -> float:
         """W log(hi/lo)."""

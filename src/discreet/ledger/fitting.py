@@ -1,13 +1,16 @@
-"""What a request costs: the spend of one, what the ledger has spent with it, and how a refusal says it."""
+"""What still fits: a request in its own terms, the largest of its kind, and how many more of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
+from discreet.accounting.conversions import gaussian_mu
+from discreet.errors import BudgetExceeded, GuaranteeError
 from discreet.guarantee import ZCDP, ApproxDP, BoundedRange, Budget, GaussianDP, Guarantee, Leaf, PureDP, Repeated
+from discreet.ledger.events import Entry
 
-__all__ = ["LEAST", "Charge", "in_brief", "plain", "that_fits", "times_that_fit"]
+__all__ = ["in_brief", "still_fits", "that_fits", "times_that_fit"]
 
 WORDS = {
     PureDP: "differential privacy",
@@ -18,26 +21,6 @@ WORDS = {
 STEPS = 24
 MOST_TIMES = 10**6
 DOWN = Context(prec=3, rounding=ROUND_FLOOR)
-LEAST = Decimal("0.999999999")  # of a price, within one version of the accounting
-
-
-@dataclass(frozen=True)
-class Charge:
-    """The price of a request, what is spent with it, and what the members of a portfolio have used (None without)."""
-
-    spend: Decimal
-    spent_after: Decimal
-    members: dict[str, Any] | None = None
-
-    @property
-    def closes(self) -> bool:
-        """Whether nothing can be paid after it."""
-        return self.members is not None and bool(self.members.get("closed"))
-
-
-def plain(amount: Decimal) -> str:
-    """A decimal without trailing zeros or exponent."""
-    return f"{amount:f}".rstrip("0").rstrip(".") if "." in f"{amount:f}" else f"{amount:f}"
 
 
 def in_brief(guarantee: Guarantee, budget: Budget) -> str:
@@ -61,8 +44,10 @@ def that_fits(guarantee: Guarantee, fits: Callable[[Guarantee], bool]) -> float 
     for _ in range(STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if fits(kind(middle, guarantee.basis)) else (low, middle)
-    rounded = float(DOWN.create_decimal(low))
-    return rounded if rounded > 0 and fits(kind(rounded, guarantee.basis)) else None
+    for rounded in (float(f"{low:.3g}"), float(DOWN.create_decimal(low))):
+        if rounded > 0 and fits(kind(rounded, guarantee.basis)):
+            return rounded
+    return None
 
 
 def times_that_fit(guarantee: Guarantee, fits: Callable[[Guarantee], bool]) -> int:
@@ -76,3 +61,21 @@ def times_that_fit(guarantee: Guarantee, fits: Callable[[Guarantee], bool]) -> i
         middle = (low + high) // 2
         low, high = (middle, high) if fits(Repeated(guarantee, middle)) else (low, middle)
     return low
+
+
+def still_fits(entry: Entry | None, chosen: Any, budget: Budget, limit: Decimal) -> dict[str, Any]:
+    """After the last entry: how many more requests like it, the largest pure epsilon and the largest mu."""
+
+    def fits(guarantee: Guarantee) -> bool:
+        with suppress(BudgetExceeded, GuaranteeError):
+            return bool(chosen.charges(None if entry is None else entry.charge, [guarantee], budget, limit))
+        return False
+
+    last = None if entry is None else entry.guarantee
+    basis = None if last is None else last.basis
+    mu = None if budget.delta is None else that_fits(GaussianDP(gaussian_mu(budget.epsilon, budget.delta), basis), fits)
+    return {
+        "like the last": None if last is None else times_that_fit(last, fits),
+        "epsilon": that_fits(PureDP(budget.epsilon, basis), fits) or 0.0,
+        "mu": mu or 0.0,
+    }
