@@ -3,7 +3,18 @@
 import sys
 from importlib import import_module
 
-NAMES = ["startup", "statistics", "moments", "posterior", "accounting", "draws", "glm_speed", "league", "event_logs"]
+NAMES = [
+    "startup",
+    "ledgers",
+    "statistics",
+    "moments",
+    "posterior",
+    "accounting",
+    "draws",
+    "glm_speed",
+    "league",
+    "event_logs",
+]
 
 for name in sys.argv[1:] or NAMES:
     module = import_module(f"benchmarks.{name}")
