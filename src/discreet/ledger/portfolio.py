@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 from discreet.accounting.rounding import QUANTUM, SMALLEST_REQUEST, decimal
@@ -201,20 +202,20 @@ class Portfolio:
         return not state.closed or (len(history) == state.first and meets(together(history), budget))
 
     def _refusal(self, before: Used | None, asked: Sequence[Guarantee], budget: Budget) -> str:
-        whole = together(asked)
+        def fits(*some: Guarantee) -> bool:
+            last = purchase(before, some, budget)[-1]
+            return last.alive or last.closed
+
         spent = Decimal(0) if before is None else share(before, budget)
-        several = "" if len(asked) == 1 else f"a purchase of {len(asked)} releases, "
-        said = [f"{several}{in_brief(whole, budget)} asked"]
-
-        def fits(guarantee: Guarantee) -> bool:
-            last = purchase(before, [guarantee], budget)[-1]
-            return last.alive or (before is None and last.closed)
-
-        level = that_fits(whole, fits)
-        said.append("nothing like it still fits" if level is None else f"{level:g} of it still fits")
-        said.append(f"{self.describe(EXACT.subtract(Decimal(1), spent), budget)} is left")
-        if len(asked) > 1 and before is None:
-            said.append("ask for less, or for fewer at once")
+        left = f"{self.describe(EXACT.subtract(Decimal(1), spent), budget)} is left"
+        if len(asked) > 1:
+            first = sum(1 for _ in takewhile(lambda count: fits(*asked[:count]), range(1, len(asked))))
+            alone = f"the first {first} of them would fit" if first else "not even the first of them fits"
+            said = [f"a purchase of {len(asked)} releases, {in_brief(together(asked), budget)} asked", alone, left]
+        else:
+            level, (one,) = that_fits(asked[0], fits), asked
+            some = "nothing like it still fits" if level is None else f"{level:g} of it still fits"
+            said = [f"{in_brief(one, budget)} asked", some, left, "ask for less"]
         return f"Ledger.reserve must stay within the budget of {budget}: {'; '.join(said)}"
 
 
