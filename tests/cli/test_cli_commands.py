@@ -297,3 +297,23 @@ def test_a_paid_gibbs_chain_is_priced_without_data(run: Callable) -> None:
     assert cost.epsilon(0.0) == pytest.approx(20.0)
     assert 2.38 < cost.epsilon(1e-6) <= 2.41909317687
     assert run("calibrate", "private-gibbs", "--levels", "1", *asked[2:]).code == 1
+
+
+def test_a_study_is_one_purchase_and_one_by_one_is_another(run: Callable, study: Callable) -> None:
+    """The same study from equal ledgers: at once it fits and closes the ledger, one after another it stops before."""
+    folder = study(budget=Budget(1.0, 1e-6))
+    text = (folder / "study.toml").read_text()
+    head = text.split("[[release]]")[0]
+    release = '[[release]]\nname = "r{0}"\nmodel = {{kind = "BetaBernoulli", column = "smoker"}}\nout = "r{0}.json"\n'
+    release += 'mechanism = {{kind = "NoisyStatistics", rho = 0.00487, label = "{0}"}}\n'
+    (folder / "study.toml").write_text(head + "".join(release.format(i) for i in range(5)))
+    dry = run("release", "study.toml", "--dry-run")
+    assert dry.code == 0
+    assert "close the ledger: nothing fits after it" in " ".join(dry.out.split())
+    one_by_one = run("release", "study.toml", "--one-by-one")
+    assert (one_by_one.code, Ledger.open("study.ledger").entries()) == (1, ())
+    at_once = run("release", "study.toml", "--json")
+    assert (at_once.code, len(at_once.document["releases"])) == (0, 5)
+    assert [made["price"]["share"] for made in at_once.document["releases"]] == pytest.approx([0.2] * 5)
+    assert "100.0% of the budget" in run("ledger", "show", "study.ledger").out
+    assert "share" in run("plan", "study.toml", "--n", "100", "--runs", "2", "--only", "r1").out

@@ -210,22 +210,25 @@ class Portfolio:
         return not state.closed or (len(history) == state.first and meets(together(history), budget))
 
     def _refusal(self, before: Used | None, asked: Sequence[Guarantee], budget: Budget) -> str:
-        whole = together(asked)
-        spent = Decimal(0) if before is None else share(before, budget)
-        several = "" if len(asked) == 1 else f"a purchase of {len(asked)} releases, "
-        said = [f"{several}{in_brief(whole, budget)} asked"]
-
-        def fits(guarantee: Guarantee) -> bool:
+        def fits(*some: Guarantee) -> bool:
             with suppress(GuaranteeError):  # too small
-                last = purchase(before, [guarantee], budget)[-1]
-                return last.alive or (before is None and last.closed)
+                last = purchase(before, some, budget)[-1]
+                return last.alive or last.closed
             return False
 
-        level = that_fits(whole, fits)
-        said.append("nothing like it still fits" if level is None else f"{level:g} of it still fits")
-        said.append(f"{self.describe(EXACT.subtract(Decimal(1), spent), budget)} is left")
-        if len(asked) > 1 and before is None:
-            said.append("ask for less, or for fewer at once")
+        spent = Decimal(0) if before is None else share(before, budget)
+        left = f"{self.describe(EXACT.subtract(Decimal(1), spent), budget)} is left"
+        if len(asked) > 1:
+            first, more = 0, len(asked)
+            while more - first > 1:
+                count = (first + more) // 2
+                first, more = (count, more) if fits(*asked[:count]) else (first, count)
+            alone = f"the first {first} of them would fit" if first else "not even the first of them fits"
+            said = [f"a purchase of {len(asked)} releases, {in_brief(together(asked), budget)} asked", alone, left]
+        else:
+            level, (one,) = that_fits(asked[0], fits), asked
+            some = "nothing like it still fits" if level is None else f"{level:g} of it still fits"
+            said = [f"{in_brief(one, budget)} asked", some, left, "ask for less"]
         return f"Ledger.reserve must stay within the budget of {budget}: {'; '.join(said)}"
 
 
