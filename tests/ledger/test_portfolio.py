@@ -210,7 +210,7 @@ def test_what_an_auditor_would_call_altered_is(make: Callable[..., Ledger], monk
             )
         },
     ):
-        with pytest.raises(dc.LedgerError, match="Ledger event"):
+        with pytest.raises(dc.LedgerError, match="Ledger (event|entry)"):
             written(**planted).verify()
 
 
