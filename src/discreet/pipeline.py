@@ -88,8 +88,6 @@ class Paid:
 
 def purchase(requests: Sequence[tuple[Model, Dataset, Mechanism]], ledger: Ledger) -> tuple[Paid, ...]:
     """Reserve the requests in one transaction, durably and before any row is read; may refuse."""
-    if not isinstance(ledger, Ledger):
-        raise QueryError(f"release ledger must be a Ledger, got a {type(ledger).__name__}")
     asked: list[tuple[Guarantee, dict[str, Any]]] = []
     queries: list[Query] = []
     for model, dataset, mechanism in requests:
@@ -98,6 +96,8 @@ def purchase(requests: Sequence[tuple[Model, Dataset, Mechanism]], ledger: Ledge
             raise QueryError(f"release dataset must be what dc.open returns, got a {type(dataset).__name__}")
         queries.append(query_of(model, mechanism, dataset.schema))
         asked.append((mechanism.guarantee(queries[-1]), recipe_of(model, dataset.id, dataset.schema, mechanism)))
+    if not isinstance(ledger, Ledger):
+        raise QueryError(f"release ledger must be a Ledger, got a {type(ledger).__name__}")
     entries = ledger.reserve_all(asked)
     return tuple(Paid(*each, ledger) for each in zip(requests, queries, entries, strict=True))
 
