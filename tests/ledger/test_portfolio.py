@@ -210,7 +210,7 @@ def test_what_an_auditor_would_call_altered_is(make: Callable[..., Ledger], monk
             )
         },
     ):
-        with pytest.raises(dc.LedgerError, match="Ledger (event|entry)"):
+        with pytest.raises(dc.LedgerError, match=r"Ledger (event|entry)"):
             written(**planted).verify()
 
 
