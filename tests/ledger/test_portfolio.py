@@ -218,3 +218,31 @@ def test_named_filters_stay(make: Callable[..., Ledger]) -> None:
     for name in ("pure", "zcdp", "gdp", "approximate"):
         assert make(1.0, 1e-6, filter=name).filter is FILTERS[name]
     assert make(1.0, 0.0).filter is FILTERS["pure"]
+
+
+SCHEMA = dc.Schema(
+    {"y": dc.Binary(), "x": dc.Bounded(0, 1), "k": dc.Categorical(["a", "b", "c"]), "c": dc.Count(9)}, n=200
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "mechanism", "budget"),
+    [
+        (dc.LogisticRegression("y", ("x",)), dc.GibbsPosterior(epsilon=1.0, delta=1e-5), (1.0, 1e-5)),
+        (dc.BetaBernoulli("y"), dc.NoisyStatistics(epsilon=1.0), (1.0, 1e-6)),
+        (dc.BetaBernoulli("y"), dc.NoisyStatistics(epsilon=1.0, delta=1e-6), (1.0, 1e-6)),
+        (dc.BetaBernoulli("y", prior=(20, 20)), dc.DiffusedSample(epsilon=1.0, delta=1e-5), (1.0, 1e-5)),
+        (dc.DirichletCategorical("k", prior=30.0), dc.ConcentratedSample(epsilon=1.0, delta=1e-5), (1.0, 1e-5)),
+        (dc.BetaBernoulli("y", prior=(40, 40)), dc.DirectSample(), (3.0, 1e-5)),
+        (dc.GammaPoisson("c", prior=(400, 100)), dc.DirectSample(), (3.0, 1e-5)),
+        (dc.BetaBernoulli("y"), dc.PosteriorSample(epsilon=0.25, truncation=0.1, draws=4), (1.0, 1e-6)),
+    ],
+    ids=str,
+)
+def test_shipped_requests_fit_a_budget_of_their_own_size(
+    make: Callable[..., Ledger], model: Any, mechanism: Any, budget: tuple[float, float]
+) -> None:
+    guarantee = mechanism.guarantee(model.query(SCHEMA))
+    ledger = make(*budget)
+    assert 0 < ledger.reserve(guarantee, {}).spend <= 1
+    assert ledger.verify() == ()
