@@ -396,7 +396,10 @@ def follow_prices(seed: int, most_requests: int = 6) -> tuple[int, int, int]:
             if recorded is None or recorded.get("closed"):
                 break
             book = oracle.Book(budget, recorded["weights"], gaussian=False)
-            limit, weight = book.limits["gaussian"][0], float(recorded["weights"]["gaussian"])
+            limit = Fraction(members.members_of(budget, portfolio.read_state(recorded).weights).gaussian)
+            low, high = book.limits["gaussian"]  # known to 1e-7: prices are held to the limit that solved them
+            assert low <= limit <= high
+            weight = float(recorded["weights"]["gaussian"])
         was_alive = book.used["gaussian"] is not None
         sure, maybe = book.ask(asked, recorded)
         assert sure == (recorded is not None) == maybe, (seed, asked)
