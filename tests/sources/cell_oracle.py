@@ -81,9 +81,13 @@ def ordinary_rows(n: int, seed: int = 1) -> list[dict[str, str]]:
 def written(column: Binary | Bounded | Categorical | Count, cell: Any) -> str | None:
     """The text of a cell of any type, None if it has none or too long a one."""
     if isinstance(cell, bool | np.bool_):
+        if isinstance(column, Binary) and column.zero is not None:
+            return str(column.one if cell else column.zero)
         return (("0", "1") if isinstance(column, Bounded | Count) else ("false", "true"))[bool(cell)]
     if isinstance(cell, str):
-        longest = max((len(level.encode()) for level in getattr(column, "levels", ())), default=0) + 1024
+        declared = (column.zero, column.one) if isinstance(column, Binary) and column.zero is not None else ()
+        levels = declared or getattr(column, "levels", ())
+        longest = max((len(level.encode()) for level in levels), default=0) + 1024
         octets = cell.encode("utf-8", "surrogatepass")
         return cell if len(octets) <= longest and octets.decode("utf-8", "replace") == cell else None
     if not isinstance(cell, int | float | Decimal | np.number) or isinstance(cell, complex):
@@ -103,9 +107,12 @@ def number(cell: str | None) -> float | None:
 def code(column: Binary | Categorical, cell: str | None) -> int | None:
     """The level of a cell, or the default."""
     levels = ("0", "1") if isinstance(column, Binary) else column.levels
+    plain = isinstance(column, Binary) and column.zero is None
+    if isinstance(column, Binary) and not plain:
+        levels = (column.zero, column.one)
     if cell is not None:
-        text = cell.lower() if isinstance(column, Binary) else cell
-        if isinstance(column, Binary) and text in ("false", "true"):
+        text = cell.lower() if plain else cell
+        if plain and text in ("false", "true"):
             return int(text == "true")
         if text in levels:
             return levels.index(text)
@@ -113,8 +120,12 @@ def code(column: Binary | Categorical, cell: str | None) -> int | None:
         value = number(cell)
         if value is not None and math.isfinite(value) and numbers.count(value) == 1:
             return numbers.index(value)
+        if isinstance(column, Categorical) and column.other is not None and cell != "":
+            return levels.index(column.other)
     if column.missing == "exclude":
         return None
+    if isinstance(column, Binary):
+        return int(column.missing or 0)
     return 0 if column.missing is None else levels.index(str(column.missing))
 
 

@@ -19,7 +19,7 @@ import discreet as dc
 from discreet.posterior.new_rows import new_rows
 from discreet.queries.counts_and_sums import Axis, Counts, Sum
 from discreet.queries.statistics import Statistics
-from discreet.schema import columns as meanings
+from discreet.schema import coded_cells as meanings
 from discreet.schema.cell import number_of
 from discreet.sources.engines import duckdb as engine
 from discreet.sources.engines.duckdb import DuckDB, connect

@@ -39,6 +39,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.errors import SchemaError
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -55,6 +57,7 @@ __all__ = [
     "Storage",
     "Truths",
     "clipped_steps",
+    "declared_texts",
     "exact_digits",
     "longest_text",
     "number_of",
@@ -109,6 +112,18 @@ def number_of(text: str) -> float | None:
 def longest_text(levels: Iterable[str]) -> int:
     """How many bytes a cell may have: the longest level and room for a number, since 1.0 is a 1."""
     return max((len(level.encode()) for level in levels), default=0) + ROOM_FOR_A_NUMBER
+
+
+def declared_texts(where: str, values: tuple[Any, ...]) -> tuple[str, ...]:
+    """Declared levels as texts, with which cells can be compared."""
+    if not all(isinstance(level, str | int) and not isinstance(level, bool) for level in values):
+        raise SchemaError(f"{where} must be texts or whole numbers, got {values!r}")
+    texts = tuple(str(level) for level in values)
+    if any(len(text) > LONGEST_LEVEL for text in texts):
+        raise SchemaError(f"{where} must be at most {LONGEST_LEVEL} characters long, got a longer one")
+    if any(0xD800 <= ord(letter) <= 0xDFFF for text in texts for letter in text):
+        raise SchemaError(f"{where} must be texts that UTF-8 can write, got half a surrogate pair")
+    return texts
 
 
 def clipped_steps(values: ArrayLike, lower: float, upper: float, step: float) -> Any:

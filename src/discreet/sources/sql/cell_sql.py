@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Literal
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
-from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage, longest_text
-from discreet.schema.columns import level_numbers, level_texts
+from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage, Truths, longest_text
+from discreet.schema.columns import TRUTHS, level_numbers, level_texts
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -80,8 +80,8 @@ def handed_over(
     for i, (name, column) in enumerate(schema.columns.items()):
         cell: exp.Expr = exp.column(held[name].column, RAW, quoted=True)
         if held[name].storage == "text":
-            cut = by_text and column.holds == "levels" and not level_numbers(column)
-            cell = (_begun if cut else _short)(cell, longest_text(column.levels))
+            cut = by_text and column.holds == "levels" and column.other_code is None and not level_numbers(column)
+            cell = (_begun if cut else _short)(cell, longest_text(column.compared))
         columns.append(cell.as_(f"c{i}", copy=False))
     if persons:
         person = persons[0] if len(persons) == 1 else exp.func("coalesce", *persons)
@@ -99,7 +99,8 @@ def _short(text: "exp.Expr", longest: int) -> "exp.Expr":
 def _begun(text: "exp.Expr", longest: int) -> "exp.Expr":
     """The beginning of a text, one letter longer than any level: of one that is too long it says that, and no more.
 
-    Only where no level is a number: the beginning of a number is another number.
+    Only where no level is a number, whose beginning is another number, and where texts that are too long count as any
+    other text does.
     """
     from sqlglot import exp
 
@@ -107,10 +108,13 @@ def _begun(text: "exp.Expr", longest: int) -> "exp.Expr":
     return exp.Substring(this=text, start=first, length=letters)
 
 
-def text(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
-    """The text of a cell, compared with the texts of levels."""
+def text(raw: "exp.Expr", storage: Storage, truths: Truths = TRUTHS) -> "exp.Expr":
+    """The text of a cell, compared with the texts of levels; `truths` are those of False and True in its column."""
     from sqlglot import exp
 
+    if storage == "boolean" and truths != TRUTHS:
+        branches = ((raw, truths[True]), (exp.Not(this=raw), truths[False]))  # NULL is neither
+        return exp.Case(ifs=[exp.If(this=when, true=exp.Literal.string(then)) for when, then in branches])
     if storage in ("boolean", "text"):
         return printed(raw)
     value = number(raw, storage)
