@@ -23,7 +23,7 @@ from discreet.schema import coded_cells as meanings
 from discreet.schema.cell import number_of
 from discreet.sources.engines import duckdb as engine
 from discreet.sources.engines.duckdb import DuckDB, connect
-from discreet.sources.sql import statements
+from discreet.sources.sql import cell_sql, statements
 
 Codes = dict[str, list[int | None]]
 Read = Callable[[Any, dc.Schema], Codes]
@@ -258,6 +258,10 @@ def _lax(text: str) -> float | None:
         (by_engine, "pandas texts", statements, "number_levels", lambda column: []),
         (by_statistics, "arrow texts", statements, "number_levels", lambda column: []),
         (as_new_rows, "pandas objects", meanings, "text_of", lambda cell, truths, longest: str(cell)),
+        (by_statistics, "arrow truth", statements, "text", lambda raw, storage, truths: cell_sql.text(raw, storage)),
+        (by_engine, "pandas texts", dc.Categorical, "other_code", None),
+        (without_engine, "arrow texts", dc.Categorical, "other_code", property(lambda column: column.default_code)),
+        (by_statistics, "pandas texts", dc.Binary, "any_case", True),
     ],
 )
 def test_a_rule_of_its_own_is_found(

@@ -25,8 +25,8 @@ n = 1000                          # number of rows; leave it out to have them co
 # Columns. Numbers are clipped to their bounds. A cell that is no number or no declared level counts as `missing`:
 # a value or level, or "exclude" to leave its row out. Without `missing` you declare the column complete.
 [columns]
-smoker = {kind = "binary"}        # cells 0 and 1, or false and true; yes and no would be levels of a categorical column
-ward = {kind = "categorical", levels = ["A", "B", "C"], missing = "exclude"}
+smoker = {kind = "binary"}        # cells 0 and 1, or false and true; for no and yes add zero = "no", one = "yes"
+ward = {kind = "categorical", levels = ["A", "B", "C"], missing = "exclude"}   # other = "C": unlisted levels count as C
 age = {kind = "bounded", lower = 0, upper = 110, missing = 40}
 visits = {kind = "count", upper = 20}
 
