@@ -104,7 +104,12 @@ def number(cell: str | None) -> float | None:
     return None if found is None else float(found[1].replace("_", ""))
 
 
-def code(column: Binary | Categorical, cell: str | None) -> int | None:
+def with_points(cell: str | None) -> str | None:
+    """A text of a file with decimal commas, as it would be a number elsewhere: a point is no part of one there."""
+    return None if cell is None or "." in cell else cell.replace(",", ".")
+
+
+def code(column: Binary | Categorical, cell: str | None, commas: bool = False) -> int | None:
     """The level of a cell, or the default."""
     levels = ("0", "1") if isinstance(column, Binary) else column.levels
     plain = isinstance(column, Binary) and column.zero is None
@@ -117,7 +122,7 @@ def code(column: Binary | Categorical, cell: str | None) -> int | None:
         if text in levels:
             return levels.index(text)
         numbers = [number(level) for level in levels]
-        value = number(cell)
+        value = number(with_points(cell) if commas else cell)
         if value is not None and math.isfinite(value) and numbers.count(value) == 1:
             return numbers.index(value)
         if isinstance(column, Categorical) and column.other is not None and cell != "":
@@ -129,8 +134,9 @@ def code(column: Binary | Categorical, cell: str | None) -> int | None:
     return 0 if column.missing is None else levels.index(str(column.missing))
 
 
-def steps(column: Bounded | Count, cell: str | None) -> int | None:
+def steps(column: Bounded | Count, cell: str | None, commas: bool = False) -> int | None:
     """The grid steps of a cell, or those of the default."""
+    cell = with_points(cell) if commas else cell
     lower, grid = (0, 1) if isinstance(column, Count) else (column.lower, column.grid)
     value = number(cell)
     if value is None:
@@ -140,10 +146,10 @@ def steps(column: Bounded | Count, cell: str | None) -> int | None:
     return math.floor(min(max(value, lower), column.upper) / grid + 0.5)
 
 
-def meaning(column: Binary | Bounded | Categorical | Count, cell: Any) -> int | None:
-    """The code or grid steps of a cell of any type; None excludes the row."""
+def meaning(column: Binary | Bounded | Categorical | Count, cell: Any, commas: bool = False) -> int | None:
+    """The code or grid steps of a cell of any type, perhaps in a file with decimal commas; None excludes the row."""
     rule: Any = steps if isinstance(column, Bounded | Count) else code
-    return rule(column, written(column, cell))
+    return rule(column, written(column, cell), commas)
 
 
 def coded_cells(query: Statistics, row: dict[str, str | None]) -> dict[str, int | None]:

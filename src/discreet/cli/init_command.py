@@ -16,6 +16,7 @@ TEMPLATE = """\
 
 id = "patients-2026"              # public name of the table, chosen by you; the same table keeps the same id
 data = "patients.csv"             # .csv or .parquet; "part-*.parquet" reads several files
+# csv = {delimiter = ";", decimal = ",", encoding = "latin-1"}   # how the CSV file is written, if otherwise than usual
 ledger = "study.ledger"           # the budget every release is paid from, one ledger for one population
 
 relation = "replace-one"          # neighbours differ in one record and n is public; or "add-remove" with n_max

@@ -1,6 +1,6 @@
 """A study: one TOML file that says everything public about a table and the releases asked of it.
 
-    id, data, ledger, relation, unit, n or n_max   where the rows are, what pays for them, who the neighbours are
+    id, data, csv, ledger, relation, unit, n or n_max   where the rows are, what pays for them, who the neighbours are
     [columns]      name = {kind="categorical", levels=[…]}         the keys are the arguments of that column kind
     [[release]]    name, model = {kind="…", …}, mechanism = {kind="…", …}, out
 
@@ -25,12 +25,12 @@ from discreet.guarantee import Guarantee
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import MODELS, Model
 from discreet.recipe import build, read_text
-from discreet.schema import KINDS, UNITS, Schema
+from discreet.schema import KINDS, UNITS, Csv, Schema
 
 __all__ = ["Request", "Study", "json_schema"]
 
 REQUIRED = ("data", "ledger", "columns", "release")
-OPTIONAL = ("id", "relation", "unit", "n", "n_max", "n_prior")
+OPTIONAL = ("id", "csv", "relation", "unit", "n", "n_max", "n_prior")
 LARGEST = 2**24  # bytes of a study file
 OF_RELEASE = ("name", "model", "mechanism", "out")
 
@@ -60,6 +60,7 @@ class Study:
     ledger: Path
     schema: Schema
     releases: tuple[Request, ...]
+    csv: Csv | None = None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -79,6 +80,7 @@ class Study:
             ledger=file.parent / ledger,
             schema=schema,
             releases=tuple(_request(number, spec, file.parent) for number, spec in enumerate(requests, start=1)),
+            csv=_csv(body["csv"]) if "csv" in body else None,
         )
         study._check_files(file)
         for request in study.releases:
@@ -91,7 +93,7 @@ class Study:
         file = self.folder / self.data
         # only what the study says may be a pattern: its folder may have brackets in its name
         pattern = file if file.is_file() else Path(glob.escape(str(self.folder))) / self.data
-        return sources.open(str(pattern), self.schema, id=self.id)
+        return sources.open(str(pattern), self.schema, id=self.id, csv=self.csv)
 
     def only(self, name: str | None) -> tuple[Request, ...]:
         """All releases, or the one called `name`."""
@@ -136,6 +138,7 @@ def json_schema() -> dict[str, Any]:
     properties = {
         "id": text,
         "data": text,
+        "csv": _object(_properties(Csv), required=()),
         "ledger": text,
         "relation": {"enum": ["replace-one", "add-remove"], "default": "replace-one"},
         "unit": _variants(UNITS),
@@ -174,6 +177,15 @@ def _schema(body: Mapping[str, Any]) -> Schema:
         _build("Unit", UNITS, body["unit"], SchemaError)
     public = {key: body[key] for key in ("columns", "relation", "unit", "n", "n_max", "n_prior") if key in body}
     return Schema.from_json(public)
+
+
+def _csv(spec: Any) -> Csv:
+    """How the data file is written."""
+    with _named("csv", SchemaError):
+        if not isinstance(spec, Mapping):
+            raise SchemaError(f"Study.csv must be a table, got {spec!r}")
+        _check_keys("Csv", spec, (), _arguments(Csv)[1], SchemaError)
+        return Csv(**spec)
 
 
 def _request(number: int, spec: Any, folder: Path) -> Request:
@@ -248,21 +260,26 @@ def _file_name(field: str, value: Any) -> str:
 
 def _variants(kinds: Mapping[str, type[Any]]) -> dict[str, Any]:
     """One object per kind: `kind` is its name, the other keys are the arguments of its constructor."""
-    from pydantic import TypeAdapter
-
     variants = []
     for name, kind in kinds.items():
-        hints = get_type_hints(kind.__init__)
-        needed, optional = _arguments(kind)
-        properties: dict[str, Any] = {"kind": {"const": name}}
-        for argument in (*needed, *optional):
-            hint: Any = list[str | int] if hints[argument] is Any else hints[argument]  # levels: anything iterable
-            properties[argument] = _without_null(TypeAdapter(hint).json_schema())
-            if argument in ("epsilon", "rho", "delta"):
-                properties[argument] = {"type": "number", "exclusiveMinimum": 0}
+        properties = {"kind": {"const": name}, **_properties(kind)}
         summary = (inspect.getdoc(kind) or "").partition("\n")[0]
-        variants.append({"description": summary, **_object(properties, required=("kind", *needed))})
+        variants.append({"description": summary, **_object(properties, required=("kind", *_arguments(kind)[0]))})
     return {"oneOf": variants}
+
+
+def _properties(kind: type[Any]) -> dict[str, Any]:
+    """The arguments of a constructor."""
+    from pydantic import TypeAdapter
+
+    hints, (needed, optional) = get_type_hints(kind.__init__), _arguments(kind)
+    properties: dict[str, Any] = {}
+    for argument in (*needed, *optional):
+        hint: Any = list[str | int] if hints[argument] is Any else hints[argument]  # levels: anything iterable
+        properties[argument] = _without_null(TypeAdapter(hint).json_schema())
+        if argument in ("epsilon", "rho", "delta"):
+            properties[argument] = {"type": "number", "exclusiveMinimum": 0}
+    return properties
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

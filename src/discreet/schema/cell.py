@@ -71,8 +71,9 @@ Codes = NDArray[np.int64]
 # The texts of False and True.
 Truths = tuple[str, str]
 
-# How a source may hold cells. A field is a text of a file without types; what it is, only identifiers ask.
-Storage = Literal["boolean", "decimal", "field", "float", "integer", "text"]
+# How a source may hold cells. A field is a text of a file without types; what it is, only identifiers ask. A comma text
+# is one of a file with decimal commas: as a text it is itself, as a number its commas are points and its points commas.
+Storage = Literal["boolean", "comma", "decimal", "field", "float", "integer", "text"]
 
 NO_LEVEL = -1  # the code of a cell that excludes its row, in a column of levels
 NO_NUMBER = int(np.iinfo(np.int64).min)  # the same in a column of numbers

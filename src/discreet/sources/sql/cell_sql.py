@@ -49,6 +49,7 @@ __all__ = [
     "parsed",
     "printed",
     "steps",
+    "swapped",
     "text",
     "total",
 ]
@@ -79,7 +80,7 @@ def handed_over(
     columns: list[exp.Expr] = []
     for i, (name, column) in enumerate(schema.columns.items()):
         cell: exp.Expr = exp.column(held[name].column, RAW, quoted=True)
-        if held[name].storage == "text":
+        if held[name].storage in ("comma", "text"):
             cut = by_text and column.holds == "levels" and column.other_code is None and not level_numbers(column)
             cell = (_begun if cut else _short)(cell, longest_text(column.compared))
         columns.append(cell.as_(f"c{i}", copy=False))
@@ -115,7 +116,7 @@ def text(raw: "exp.Expr", storage: Storage, truths: Truths = TRUTHS) -> "exp.Exp
     if storage == "boolean" and truths != TRUTHS:
         branches = ((raw, truths[True]), (exp.Not(this=raw), truths[False]))  # NULL is neither
         return exp.Case(ifs=[exp.If(this=when, true=exp.Literal.string(then)) for when, then in branches])
-    if storage in ("boolean", "text"):
+    if storage in ("boolean", "comma", "text"):
         return printed(raw)
     value = number(raw, storage)
     small = exp.Abs(this=value) < exp.Literal.number(LARGEST_WHOLE_FLOAT)
@@ -126,8 +127,8 @@ def text(raw: "exp.Expr", storage: Storage, truths: Truths = TRUTHS) -> "exp.Exp
 
 def number(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
     """The cell as a double; NULL if it is not a number."""
-    if storage == "text":
-        return parsed(raw)
+    if storage in ("comma", "text"):
+        return parsed(swapped(raw) if storage == "comma" else raw)
     return parsed(printed(raw)) if storage == "decimal" else cast(raw, "double")
 
 
@@ -182,6 +183,13 @@ def parsed(value: "exp.Expr") -> "exp.Expr":
     from sqlglot import exp
 
     return exp.TryCast(this=value, to=exp.DataType(this=exp.DataType.Type.DOUBLE))
+
+
+def swapped(written: "exp.Expr") -> "exp.Expr":
+    """The text with points for commas and commas for points: a number with a decimal comma as one with a point."""
+    from sqlglot import exp
+
+    return exp.Anonymous(this="translate", expressions=[written, *map(exp.Literal.string, (",.", ".,"))])
 
 
 def level_code(written: "exp.Expr", column: Binary | Categorical) -> "exp.Expr":

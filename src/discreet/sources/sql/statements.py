@@ -30,6 +30,7 @@ from discreet.sources.sql.cell_sql import (
     number_levels,
     parsed,
     steps,
+    swapped,
     text,
     total,
 )
@@ -223,7 +224,8 @@ def _mapped(
         candidates: list[exp.Expr] = [exp.column(f"level_{i}")]
         numbers = number_levels(column)
         if numbers:
-            keys.append(parsed(written).as_(f"number_{i}", copy=False))
+            digits = swapped(written) if held[name].storage == "comma" else written
+            keys.append(parsed(digits).as_(f"number_{i}", copy=False))
             joins.append((f"number_{i}", numbers))
             candidates.append(exp.column("code", f"number_{i}_levels"))
         if column.other_code is not None:  # a text that is no level, not even the empty one
