@@ -72,9 +72,9 @@ def init(
       discreet init --json-schema > study.schema.json
     """  # noqa: D301
     if json_schema:
-        from discreet.cli import study
+        from discreet.cli import study_schema
 
-        terminal.emit(study.json_schema())
+        terminal.emit(study_schema.json_schema())
         return
     if folder is None or epsilon is None:
         raise typer.BadParameter("a new study needs FOLDER and --epsilon", param_hint="init")

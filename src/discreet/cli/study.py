@@ -17,21 +17,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, get_type_hints
+from typing import Any, Self
 
 from discreet import sources
 from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError
 from discreet.guarantee import Guarantee
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import MODELS, Model
+from discreet.queries.losses.base import Query
 from discreet.recipe import build, read_text
 from discreet.schema import KINDS, UNITS, Csv, Schema
 
-__all__ = ["Request", "Study", "json_schema"]
+__all__ = ["OF_RELEASE", "REQUIRED", "Request", "Study", "arguments_of"]
 
 REQUIRED = ("data", "ledger", "columns", "release")
 OPTIONAL = ("id", "csv", "relation", "unit", "n", "n_max", "n_prior")
 LARGEST = 2**24  # bytes of a study file
+MOST_DOTS = 20  # of a name that is spelled out
 OF_RELEASE = ("name", "model", "mechanism", "out")
 
 
@@ -46,8 +48,15 @@ class Request:
 
     def guarantee(self, schema: Schema) -> Guarantee:
         """What this release will satisfy. Whether n is declared or counted later is known, its value is not needed."""
+        return self.mechanism.guarantee(self._query(schema))
+
+    def cells(self, schema: Schema) -> dict[str, str]:
+        """What each column that is used does with cells that are no level or no number: from the declaration alone."""
+        return {name: schema.column(name).other_cells() for name in self._query(schema).columns}
+
+    def _query(self, schema: Schema) -> Query:
         counted_later = schema.relation == "replace-one" and schema.n is None
-        return self.mechanism.guarantee(self.model.query(schema.with_n(1) if counted_later else schema))
+        return self.model.query(schema.with_n(1) if counted_later else schema)
 
 
 @dataclass(frozen=True)
@@ -123,38 +132,6 @@ class Study:
             names.add(request.name)
 
 
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of study files, generated from the registries of columns, models and mechanisms."""
-    text, size = {"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}
-    release = _object(
-        {
-            "name": text,
-            "model": _variants(MODELS),
-            "mechanism": _variants(MECHANISMS),
-            "out": {"type": "string", "pattern": r"\.json$"},
-        },
-        required=OF_RELEASE,
-    )
-    properties = {
-        "id": text,
-        "data": text,
-        "csv": _object(_properties(Csv), required=()),
-        "ledger": text,
-        "relation": {"enum": ["replace-one", "add-remove"], "default": "replace-one"},
-        "unit": _variants(UNITS),
-        "n": size,
-        "n_max": size,
-        "n_prior": {"type": "array", "items": {"type": "number", "minimum": 0}, "minItems": 2, "maxItems": 2},
-        "columns": {"type": "object", "minProperties": 1, "additionalProperties": _variants(KINDS)},
-        "release": {"type": "array", "minItems": 1, "items": release},
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "discreet study",
-        **_object(properties, required=REQUIRED),
-    }
-
-
 def _read(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_text(file, LARGEST))
@@ -172,6 +149,7 @@ def _schema(body: Mapping[str, Any]) -> Schema:
         raise SchemaError(f"Study.columns must be a table of columns, got {columns!r}")
     for name, spec in columns.items():
         with _named(f"column {name!r}", SchemaError):
+            _check_dots(name, spec)
             _build("Column", KINDS, spec, SchemaError)
     if "unit" in body:
         _build("Unit", UNITS, body["unit"], SchemaError)
@@ -179,12 +157,25 @@ def _schema(body: Mapping[str, Any]) -> Schema:
     return Schema.from_json(public)
 
 
+def _check_dots(name: str, spec: Any) -> None:
+    """Refuse a table of tables, which is what TOML makes of a name with dots, in words that help."""
+    path, inner = [name], spec
+    while isinstance(inner, Mapping) and inner and "kind" not in inner and len(path) < MOST_DOTS:
+        key, inner = next(iter(inner.items()))
+        path.append(key)
+    if len(path) > 1 and isinstance(inner, Mapping):
+        raise SchemaError(
+            f'Study.columns must have names in quotes where they have dots, as in "{".".join(path)}" = {{kind = …}}; '
+            "TOML makes tables within tables of names with dots"
+        )
+
+
 def _csv(spec: Any) -> Csv:
     """How the data file is written."""
     with _named("csv", SchemaError):
         if not isinstance(spec, Mapping):
             raise SchemaError(f"Study.csv must be a table, got {spec!r}")
-        _check_keys("Csv", spec, (), _arguments(Csv)[1], SchemaError)
+        _check_keys("Csv", spec, (), arguments_of(Csv)[1], SchemaError)
         return Csv(**spec)
 
 
@@ -222,12 +213,12 @@ def _build(noun: str, kinds: Mapping[str, type[Any]], spec: Any, error: type[Dis
     kind = spec.get("kind") if isinstance(spec, Mapping) else spec
     if not isinstance(spec, Mapping) or not isinstance(kind, str) or kind not in kinds:
         raise error(f"{noun}.kind must be one of {sorted(kinds)}, got {kind!r}")
-    needed, optional = _arguments(kinds[kind])
+    needed, optional = arguments_of(kinds[kind])
     _check_keys(kinds[kind].__name__, spec, ("kind", *needed), optional, error)
     return build(noun, kinds, spec, error)
 
 
-def _arguments(kind: type[Any]) -> tuple[list[str], list[str]]:
+def arguments_of(kind: type[Any]) -> tuple[list[str], list[str]]:
     """The required and the optional arguments of a constructor."""
     given = inspect.signature(kind).parameters
     needed = [name for name, argument in given.items() if argument.default is inspect.Parameter.empty]
@@ -256,39 +247,3 @@ def _file_name(field: str, value: Any) -> str:
     if not (isinstance(value, str) and value and value.isprintable()):
         raise SchemaError(f"{field} must be the path of a file, got {value!r}")
     return value
-
-
-def _variants(kinds: Mapping[str, type[Any]]) -> dict[str, Any]:
-    """One object per kind: `kind` is its name, the other keys are the arguments of its constructor."""
-    variants = []
-    for name, kind in kinds.items():
-        properties = {"kind": {"const": name}, **_properties(kind)}
-        summary = (inspect.getdoc(kind) or "").partition("\n")[0]
-        variants.append({"description": summary, **_object(properties, required=("kind", *_arguments(kind)[0]))})
-    return {"oneOf": variants}
-
-
-def _properties(kind: type[Any]) -> dict[str, Any]:
-    """The arguments of a constructor."""
-    from pydantic import TypeAdapter
-
-    hints, (needed, optional) = get_type_hints(kind.__init__), _arguments(kind)
-    properties: dict[str, Any] = {}
-    for argument in (*needed, *optional):
-        hint: Any = list[str | int] if hints[argument] is Any else hints[argument]  # levels: anything iterable
-        properties[argument] = _without_null(TypeAdapter(hint).json_schema())
-        if argument in ("epsilon", "rho", "delta"):
-            properties[argument] = {"type": "number", "exclusiveMinimum": 0}
-    return properties
-
-
-def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """An argument that may be None is left out of a TOML file instead."""
-    choices = [choice for choice in schema.get("anyOf", []) if choice != {"type": "null"}]
-    if not choices:
-        return schema
-    return choices[0] if len(choices) == 1 else {"anyOf": choices}
-
-
-def _object(properties: dict[str, Any], *, required: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
