@@ -90,7 +90,7 @@ def test_a_file_without_a_header_shows_nobody(sign: str, tmp_path: Path) -> None
     other.write_text("x\n")
     told = []
     for file in (path, other):
-        with pytest.raises(dc.SchemaError, match=r"\['ward'\], which it does not have.*declare csv=") as caught:
+        with pytest.raises(dc.SchemaError, match=r"got 'ward', which it does not have.*declare csv=") as caught:
             dc.open(file, SCHEMA)
         told.append(str(caught.value))
         assert caught.value.__cause__ is None

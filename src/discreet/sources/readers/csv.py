@@ -83,8 +83,9 @@ def csv_files(paths: tuple[str, ...], schema: Schema, written: Csv) -> tuple[tup
     if absent:
         more = f" and {len(absent) - MOST_SHOWN} more" if len(absent) > MOST_SHOWN else ""
         raise SchemaError(
-            f"Schema.columns must be in the header of the CSV file, its first line, got {absent[:MOST_SHOWN]}{more}, "
-            f"which it does not have; it was read as {written}: declare csv= if it is written otherwise"
+            f"Schema.columns must be columns of the source, got {', '.join(map(repr, absent[:MOST_SHOWN]))}{more}, "
+            f"which it does not have in its first line, the header, read as {written}: "
+            "declare csv= if it is written otherwise"
         )
     require_columns(columns, header)
     commas = written.decimal == ","
