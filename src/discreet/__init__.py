@@ -25,6 +25,7 @@ _HOME = {
     "ConjugateProfile": "guarantee",
     "ConvexLoss": "models",
     "Count": "schema",
+    "Csv": "schema",
     "Dataset": "sources",
     "DiffusedSample": "mechanisms",
     "DirectSample": "mechanisms",

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from discreet.errors import DiscreetError, GuaranteeError, QueryError
 
-__all__ = ["check_label", "check_released", "positive"]
+__all__ = ["check_label", "check_released", "is_integer", "is_number", "positive"]
 
 
 def positive(
@@ -34,3 +34,15 @@ def check_label(kind: str, label: object) -> None:
     """A label is a short printable text: it is public and appears in ledgers and reports."""
     if not (isinstance(label, str) and len(label) <= 200 and (label == "" or label.isprintable())):
         raise GuaranteeError(f"{kind}.label must be a printable text of at most 200 characters, got {label!r}")
+
+
+def is_integer(value: object) -> bool:
+    """Whether the value is a whole number, and not a truth value."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    """Whether the value is a finite number, and not a truth value."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return math.isfinite(value) if isinstance(value, float) else abs(value) < 2**1000

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError
 
-__all__ = ["LARGEST", "build", "describe", "parse_json", "read_text", "spelled", "write_text"]
+__all__ = ["LARGEST", "build", "describe", "parse_json", "read_text", "spelled", "without_none", "write_text"]
 
 LARGEST = 2**30  # bytes; no ledger holds a larger release
 MODE = 0o644  # of new files, less what the user masks: SQLite gives a ledger the same
@@ -28,6 +28,11 @@ def describe(thing: Any) -> dict[str, Any]:
     """A frozen dataclass as its recipe; arguments left at None are not written."""
     arguments = {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
     return {"kind": type(thing).__name__, **{name: value for name, value in arguments.items() if value is not None}}
+
+
+def without_none(body: dict[str, Any]) -> dict[str, Any]:
+    """The entries that say something."""
+    return {key: value for key, value in body.items() if value is not None}
 
 
 def spelled(thing: Any) -> str:

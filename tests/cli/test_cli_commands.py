@@ -10,7 +10,8 @@ import pytest
 
 from discreet import guarantee as guarantees
 from discreet.cli import init_command as init
-from discreet.cli.study import Study, json_schema
+from discreet.cli.study import Study
+from discreet.cli.study_schema import json_schema
 from discreet.guarantee import Budget
 from discreet.ledger import Ledger
 from discreet.release import load

@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 
 from discreet.cli.init_command import TEMPLATE
-from discreet.cli.study import Study, json_schema
+from discreet.cli.study import Study
+from discreet.cli.study_schema import json_schema
 from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError
 from discreet.guarantee import ZCDP, PureDP
 from discreet.mechanisms import MECHANISMS, NoisyStatistics

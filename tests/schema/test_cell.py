@@ -9,7 +9,8 @@ import pytest
 
 from discreet.schema import Binary, Bounded, Categorical, Column, Count
 from discreet.schema.cell import NO_LEVEL, NO_NUMBER, clipped_steps, number_of, number_text
-from discreet.schema.columns import coded_objects, level_numbers, level_texts, steps_or_default
+from discreet.schema.coded_cells import coded_objects, steps_or_default
+from discreet.schema.columns import level_numbers, level_texts
 
 
 def test_a_number_is_the_number_of_its_text() -> None:

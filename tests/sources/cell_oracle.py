@@ -81,9 +81,13 @@ def ordinary_rows(n: int, seed: int = 1) -> list[dict[str, str]]:
 def written(column: Binary | Bounded | Categorical | Count, cell: Any) -> str | None:
     """The text of a cell of any type, None if it has none or too long a one."""
     if isinstance(cell, bool | np.bool_):
+        if isinstance(column, Binary) and column.zero is not None:
+            return str(column.one if cell else column.zero)
         return (("0", "1") if isinstance(column, Bounded | Count) else ("false", "true"))[bool(cell)]
     if isinstance(cell, str):
-        longest = max((len(level.encode()) for level in getattr(column, "levels", ())), default=0) + 1024
+        declared = (column.zero, column.one) if isinstance(column, Binary) and column.zero is not None else ()
+        levels = declared or getattr(column, "levels", ())
+        longest = max((len(level.encode()) for level in levels), default=0) + 1024
         octets = cell.encode("utf-8", "surrogatepass")
         return cell if len(octets) <= longest and octets.decode("utf-8", "replace") == cell else None
     if not isinstance(cell, int | float | Decimal | np.number) or isinstance(cell, complex):
@@ -100,26 +104,39 @@ def number(cell: str | None) -> float | None:
     return None if found is None else float(found[1].replace("_", ""))
 
 
-def code(column: Binary | Categorical, cell: str | None) -> int | None:
+def with_points(cell: str | None) -> str | None:
+    """A text of a file with decimal commas, as it would be a number elsewhere: a point is no part of one there."""
+    return None if cell is None or "." in cell else cell.replace(",", ".")
+
+
+def code(column: Binary | Categorical, cell: str | None, commas: bool = False) -> int | None:
     """The level of a cell, or the default."""
     levels = ("0", "1") if isinstance(column, Binary) else column.levels
+    plain = isinstance(column, Binary) and column.zero is None
+    if isinstance(column, Binary) and not plain:
+        levels = (column.zero, column.one)
     if cell is not None:
-        text = cell.lower() if isinstance(column, Binary) else cell
-        if isinstance(column, Binary) and text in ("false", "true"):
+        text = cell.lower() if plain else cell
+        if plain and text in ("false", "true"):
             return int(text == "true")
         if text in levels:
             return levels.index(text)
         numbers = [number(level) for level in levels]
-        value = number(cell)
+        value = number(with_points(cell) if commas else cell)
         if value is not None and math.isfinite(value) and numbers.count(value) == 1:
             return numbers.index(value)
+        if isinstance(column, Categorical) and column.other is not None and cell != "":
+            return levels.index(column.other)
     if column.missing == "exclude":
         return None
+    if isinstance(column, Binary):
+        return int(column.missing or 0)
     return 0 if column.missing is None else levels.index(str(column.missing))
 
 
-def steps(column: Bounded | Count, cell: str | None) -> int | None:
+def steps(column: Bounded | Count, cell: str | None, commas: bool = False) -> int | None:
     """The grid steps of a cell, or those of the default."""
+    cell = with_points(cell) if commas else cell
     lower, grid = (0, 1) if isinstance(column, Count) else (column.lower, column.grid)
     value = number(cell)
     if value is None:
@@ -129,10 +146,10 @@ def steps(column: Bounded | Count, cell: str | None) -> int | None:
     return math.floor(min(max(value, lower), column.upper) / grid + 0.5)
 
 
-def meaning(column: Binary | Bounded | Categorical | Count, cell: Any) -> int | None:
-    """The code or grid steps of a cell of any type; None excludes the row."""
+def meaning(column: Binary | Bounded | Categorical | Count, cell: Any, commas: bool = False) -> int | None:
+    """The code or grid steps of a cell of any type, perhaps in a file with decimal commas; None excludes the row."""
     rule: Any = steps if isinstance(column, Bounded | Count) else code
-    return rule(column, written(column, cell))
+    return rule(column, written(column, cell), commas)
 
 
 def coded_cells(query: Statistics, row: dict[str, str | None]) -> dict[str, int | None]:

@@ -3,6 +3,7 @@
 import csv
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ import discreet as dc
 from discreet.posterior.new_rows import new_rows
 from discreet.queries.counts_and_sums import Axis, Counts, Sum
 from discreet.queries.statistics import Statistics
-from discreet.schema import columns as meanings
+from discreet.schema import coded_cells as meanings
 from discreet.schema.cell import number_of
 from discreet.sources.engines import duckdb as engine
 from discreet.sources.engines.duckdb import DuckDB, connect
-from discreet.sources.sql import statements
+from discreet.sources.sql import cell_sql, statements
 
 Codes = dict[str, list[int | None]]
 Read = Callable[[Any, dc.Schema], Codes]
@@ -156,30 +157,44 @@ def in_parquet(read: Read, folder: Path) -> Read:
     return answer
 
 
-def in_csv(read: Read, folder: Path) -> Read:
+NOTATIONS = [
+    dc.Csv(),
+    dc.Csv(";", ",", encoding="latin-1"),
+    dc.Csv("\t", ",", "'"),
+    dc.Csv("|", ".", "~", encoding="cp1252"),
+]
+
+
+def in_csv(read: Read, folder: Path, notation: dc.Csv) -> Read:
     """The texts of the cells in a file; what is missing is an empty field, which is a text there."""
 
     def answer(source: Any, schema: dc.Schema) -> Codes:
-        with open(folder / "t.csv", "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
+        with open(folder / "t.csv", "w", newline="", encoding=notation.encoding, errors="replace") as file:
+            signs = {"delimiter": notation.delimiter, "quotechar": notation.quote}
+            writer = csv.writer(file, lineterminator="\n", **signs)
             writer.writerow(source.column_names)
             writer.writerows(zip(*(column.to_pylist() for column in source.columns), strict=True))
-        return read(str(folder / "t.csv"), schema)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(dc, "open", partial(dc.open, csv=notation))
+            return read(str(folder / "t.csv"), schema)
 
     return answer
 
 
-def check(read: Read, holder: str, *, of_files: bool = False) -> None:
+def check(read: Read, holder: str, *, notation: dc.Csv | None = None) -> None:
     """Every cell means what the oracle says, in every column; new records are refused where nothing is declared."""
     cells, table = table_of(holder)
-    cells = ["" if cell is None else cell for cell in cells] if of_files else cells
+    commas = notation is not None and notation.decimal == ","
+    if notation is not None:  # what the encoding cannot write is a question mark
+        texts = ["" if cell is None else cell for cell in cells]
+        cells = [text.encode(notation.encoding, "replace").decode(notation.encoding) for text in texts]
     wrong = {}
     for columns in (TOGETHER, *ALONE):
         for name, found in read(table, schema_of(columns, len(cells))).items():
             column = columns[name]
             if read is as_new_rows and column.missing is None:
                 column = type(column)(**{**vars(column), "missing": "exclude"})
-            expected = [meaning(column, cell) for cell in cells]
+            expected = [meaning(column, cell, commas) for cell in cells]
             wrong |= {(name, repr(cell)): (f, e) for cell, f, e in zip(cells, found, expected, strict=True) if f != e}
     assert wrong == {}
 
@@ -207,8 +222,29 @@ def test_parquet_files(holder: str, read: Read, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("read", [by_statistics, by_engine, by_rows])
-def test_csv_files(read: Read, tmp_path: Path) -> None:
-    check(in_csv(read, tmp_path), "arrow texts", of_files=True)
+@pytest.mark.parametrize("notation", NOTATIONS, ids=str)
+def test_csv_files(read: Read, notation: dc.Csv, tmp_path: Path) -> None:
+    check(in_csv(read, tmp_path, notation), "arrow texts", notation=notation)
+
+
+@pytest.mark.parametrize(
+    ("module", "rule", "planted"),
+    [
+        (cell_sql, "swapped", lambda written: written),
+        (statements, "swapped", lambda written: written),
+        (engine, "is_plain", lambda query, held: all(query.schema.column(name).levels for name in query.columns)),
+    ],
+)
+def test_a_file_read_in_another_notation_is_found(
+    module: Any, rule: str, planted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, rule, planted)
+    read = by_rows if module is engine else by_statistics
+    levels_alone = {name: column for name, column in TOGETHER.items() if column.levels}
+    if module is engine:
+        monkeypatch.setitem(globals(), "TOGETHER", levels_alone)
+    with pytest.raises(AssertionError, match=r"assert \{.*\} == \{\}"):
+        check(in_csv(read, tmp_path, NOTATIONS[1]), "arrow texts", notation=NOTATIONS[1])
 
 
 def test_a_text_is_the_number_that_the_engine_parses() -> None:
@@ -258,6 +294,10 @@ def _lax(text: str) -> float | None:
         (by_engine, "pandas texts", statements, "number_levels", lambda column: []),
         (by_statistics, "arrow texts", statements, "number_levels", lambda column: []),
         (as_new_rows, "pandas objects", meanings, "text_of", lambda cell, truths, longest: str(cell)),
+        (by_statistics, "arrow truth", statements, "text", lambda raw, storage, truths: cell_sql.text(raw, storage)),
+        (by_engine, "pandas texts", dc.Categorical, "other_code", None),
+        (without_engine, "arrow texts", dc.Categorical, "other_code", property(lambda column: column.default_code)),
+        (by_statistics, "pandas texts", dc.Binary, "any_case", True),
     ],
 )
 def test_a_rule_of_its_own_is_found(

@@ -15,7 +15,7 @@ from cell_oracle import plain
 from discreet.errors import ReleaseError, SchemaError
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
-from discreet.schema import Binary, Bounded, Categorical, Schema
+from discreet.schema import Binary, Bounded, Categorical, Csv, Schema
 from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
 
@@ -182,9 +182,10 @@ def test_unreadable_files_say_nothing_at_open(tmp_path):
     (tmp_path / "quote.csv").write_bytes(b"ward,\r" + CANARY.encode() + b"\nA,1\n")
     (tmp_path / "long.csv").write_text(CANARY * 200_000)
     texts = set()
-    for name in ("cut.parquet", "text.parquet", "bytes.csv", "quote.csv"):
+    for name in ("cut.parquet", "text.parquet", "quote.csv"):
         texts.add(refusal(SchemaError, lambda name=name: open_dataset(tmp_path / name, SCHEMA)))
     assert len(texts) == 1
+    assert "declare their encoding" in refusal(SchemaError, lambda: open_dataset(tmp_path / "bytes.csv", SCHEMA))
     assert "header" in refusal(SchemaError, lambda: open_dataset(tmp_path / "long.csv", SCHEMA))
 
 
@@ -289,7 +290,9 @@ def test_names_that_differ_only_in_case_are_two_columns():
 
 
 @pytest.mark.parametrize("sign", [";", "\t", "|"])
-def test_another_sign_between_columns_is_named(sign: str, tmp_path: Path):
+def test_another_sign_between_columns_is_to_be_declared(sign: str, tmp_path: Path):
     path = tmp_path / "wards.csv"
     path.write_text(f"id{sign}ward\n1{sign}A\n")
-    assert "commas between columns" in refusal(SchemaError, lambda: open_dataset(path, SCHEMA))
+    assert "declare csv= if it is written otherwise" in refusal(SchemaError, lambda: open_dataset(path, SCHEMA))
+    schema = Schema({"ward": Categorical(["A", "B"])})
+    assert open_dataset(path, schema, csv=Csv(delimiter=sign)).schema.n == 1

@@ -16,6 +16,7 @@ TEMPLATE = """\
 
 id = "patients-2026"              # public name of the table, chosen by you; the same table keeps the same id
 data = "patients.csv"             # .csv or .parquet; "part-*.parquet" reads several files
+# csv = {delimiter = ";", decimal = ",", encoding = "latin-1"}   # how the CSV file is written, if otherwise than usual
 ledger = "study.ledger"           # the budget every release is paid from, one ledger for one population
 
 relation = "replace-one"          # neighbours differ in one record and n is public; or "add-remove" with n_max
@@ -25,8 +26,8 @@ n = 1000                          # number of rows; leave it out to have them co
 # Columns. Numbers are clipped to their bounds. A cell that is no number or no declared level counts as `missing`:
 # a value or level, or "exclude" to leave its row out. Without `missing` you declare the column complete.
 [columns]
-smoker = {kind = "binary"}        # cells 0 and 1, or false and true; yes and no would be levels of a categorical column
-ward = {kind = "categorical", levels = ["A", "B", "C"], missing = "exclude"}
+smoker = {kind = "binary"}        # cells 0 and 1, or false and true; for no and yes add zero = "no", one = "yes"
+ward = {kind = "categorical", levels = ["A", "B", "C"], missing = "exclude"}   # other = "C": unlisted levels count as C
 age = {kind = "bounded", lower = 0, upper = 110, missing = 40}
 visits = {kind = "count", upper = 20}
 
@@ -71,9 +72,9 @@ def init(
       discreet init --json-schema > study.schema.json
     """  # noqa: D301
     if json_schema:
-        from discreet.cli import study
+        from discreet.cli import study_schema
 
-        terminal.emit(study.json_schema())
+        terminal.emit(study_schema.json_schema())
         return
     if folder is None or epsilon is None:
         raise typer.BadParameter("a new study needs FOLDER and --epsilon", param_hint="init")

@@ -83,7 +83,7 @@ def plan(
         raise next(iter(refused.values()))
     plans = _shared(loaded.ledger, plans)
     if as_json:
-        answers = [{"name": request.name, **made.to_json()} for request, made in plans]
+        answers = [{"name": request.name, **made.to_json(), "cells": made.cells} for request, made in plans]
         nothing = [{"name": name, "refused": str(reason)} for name, reason in refused.items()]
         terminal.emit({"study": str(study), "releases": [*answers, *nothing]})
         return

@@ -1,6 +1,7 @@
 """`discreet release`: pay for the releases of a study, compute them and write them to their files.
 
 Nothing it prints depends on what a row contains: released values go to the files and, with --json, to the document.
+What each column does with cells that are no level or no number is said every time, from the declaration alone.
 """
 
 import os
@@ -99,7 +100,7 @@ def _releases(study: "Study", requests: Sequence["Request"], ledger: "Ledger", o
         made.save(request.out)
         status = before.get(made.entry)
         price = Decimal(0) if status else paid.entry.spend
-        step = _step(request, made.guarantee, price, ledger.limit - paid.entry.spent_after, HOW[status], ledger)
+        step = _step(study, request, made.guarantee, price, ledger.limit - paid.entry.spent_after, HOW[status], ledger)
         step.document["release"] = made.to_json()
         if made.notice:
             step.document["notice"] = made.notice
@@ -115,17 +116,24 @@ def _quotes(study: "Study", requests: Sequence["Request"], ledger: "Ledger", one
     charges = iter(ledger.quote_in_turn(new) if one_by_one else ledger.quote(new))
     for request, guarantee, known in asked:
         if known is not None:
-            yield _step(request, guarantee, Decimal(0), left, HOW[known.status], ledger)
+            yield _step(study, request, guarantee, Decimal(0), left, HOW[known.status], ledger)
             continue
         charge = next(charges)
         left = ledger.limit - charge.spent_after
         how = "would be paid, and close the ledger: nothing fits after it" if charge.closes else "would be paid"
-        yield _step(request, guarantee, charge.spend, left, how, ledger)
+        yield _step(study, request, guarantee, charge.spend, left, how, ledger)
 
 
 def _step(
-    request: "Request", guarantee: "Guarantee", price: Decimal, left: Decimal, how: str, ledger: "Ledger"
+    study: "Study",
+    request: "Request",
+    guarantee: "Guarantee",
+    price: Decimal,
+    left: Decimal,
+    how: str,
+    ledger: "Ledger",
 ) -> Step:
+    cells = request.cells(study.schema)
     document = {
         "name": request.name,
         "out": str(request.out),
@@ -134,11 +142,13 @@ def _step(
         "price": balance.amount(ledger, price),
         "left": balance.amount(ledger, left),
         "how": how,
+        "cells": cells,
     }
     lines = [
         ("guarantee", str(guarantee)),
         ("price", f"{balance.share(ledger, price)}, {how}"),
         ("left", balance.words(ledger, left)),
+        *(("cells", f"{name}: {words}") for name, words in cells.items()),
         ("file", str(request.out)),
     ]
     return Step(document, lines)

@@ -1,6 +1,6 @@
 """A study: one TOML file that says everything public about a table and the releases asked of it.
 
-    id, data, ledger, relation, unit, n or n_max   where the rows are, what pays for them, who the neighbours are
+    id, data, csv, ledger, relation, unit, n or n_max   where the rows are, what pays for them, who the neighbours are
     [columns]      name = {kind="categorical", levels=[…]}         the keys are the arguments of that column kind
     [[release]]    name, model = {kind="…", …}, mechanism = {kind="…", …}, out
 
@@ -17,21 +17,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, get_type_hints
+from typing import Any, Self
 
 from discreet import sources
 from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError
 from discreet.guarantee import Guarantee
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import MODELS, Model
+from discreet.queries.losses.base import Query
 from discreet.recipe import build, read_text
-from discreet.schema import KINDS, UNITS, Schema
+from discreet.schema import KINDS, UNITS, Csv, Schema
 
-__all__ = ["Request", "Study", "json_schema"]
+__all__ = ["OF_RELEASE", "REQUIRED", "Request", "Study", "arguments_of"]
 
 REQUIRED = ("data", "ledger", "columns", "release")
-OPTIONAL = ("id", "relation", "unit", "n", "n_max", "n_prior")
+OPTIONAL = ("id", "csv", "relation", "unit", "n", "n_max", "n_prior")
 LARGEST = 2**24  # bytes of a study file
+MOST_DOTS = 20  # of a name that is spelled out
 OF_RELEASE = ("name", "model", "mechanism", "out")
 
 
@@ -46,8 +48,15 @@ class Request:
 
     def guarantee(self, schema: Schema) -> Guarantee:
         """What this release will satisfy. Whether n is declared or counted later is known, its value is not needed."""
+        return self.mechanism.guarantee(self._query(schema))
+
+    def cells(self, schema: Schema) -> dict[str, str]:
+        """What each column that is used does with cells that are no level or no number: from the declaration alone."""
+        return {name: schema.column(name).other_cells() for name in self._query(schema).columns}
+
+    def _query(self, schema: Schema) -> Query:
         counted_later = schema.relation == "replace-one" and schema.n is None
-        return self.mechanism.guarantee(self.model.query(schema.with_n(1) if counted_later else schema))
+        return self.model.query(schema.with_n(1) if counted_later else schema)
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,7 @@ class Study:
     ledger: Path
     schema: Schema
     releases: tuple[Request, ...]
+    csv: Csv | None = None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -79,6 +89,7 @@ class Study:
             ledger=file.parent / ledger,
             schema=schema,
             releases=tuple(_request(number, spec, file.parent) for number, spec in enumerate(requests, start=1)),
+            csv=_csv(body["csv"]) if "csv" in body else None,
         )
         study._check_files(file)
         for request in study.releases:
@@ -91,7 +102,7 @@ class Study:
         file = self.folder / self.data
         # only what the study says may be a pattern: its folder may have brackets in its name
         pattern = file if file.is_file() else Path(glob.escape(str(self.folder))) / self.data
-        return sources.open(str(pattern), self.schema, id=self.id)
+        return sources.open(str(pattern), self.schema, id=self.id, csv=self.csv)
 
     def only(self, name: str | None) -> tuple[Request, ...]:
         """All releases, or the one called `name`."""
@@ -121,37 +132,6 @@ class Study:
             names.add(request.name)
 
 
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of study files, generated from the registries of columns, models and mechanisms."""
-    text, size = {"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}
-    release = _object(
-        {
-            "name": text,
-            "model": _variants(MODELS),
-            "mechanism": _variants(MECHANISMS),
-            "out": {"type": "string", "pattern": r"\.json$"},
-        },
-        required=OF_RELEASE,
-    )
-    properties = {
-        "id": text,
-        "data": text,
-        "ledger": text,
-        "relation": {"enum": ["replace-one", "add-remove"], "default": "replace-one"},
-        "unit": _variants(UNITS),
-        "n": size,
-        "n_max": size,
-        "n_prior": {"type": "array", "items": {"type": "number", "minimum": 0}, "minItems": 2, "maxItems": 2},
-        "columns": {"type": "object", "minProperties": 1, "additionalProperties": _variants(KINDS)},
-        "release": {"type": "array", "minItems": 1, "items": release},
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "discreet study",
-        **_object(properties, required=REQUIRED),
-    }
-
-
 def _read(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_text(file, LARGEST))
@@ -169,11 +149,34 @@ def _schema(body: Mapping[str, Any]) -> Schema:
         raise SchemaError(f"Study.columns must be a table of columns, got {columns!r}")
     for name, spec in columns.items():
         with _named(f"column {name!r}", SchemaError):
+            _check_dots(name, spec)
             _build("Column", KINDS, spec, SchemaError)
     if "unit" in body:
         _build("Unit", UNITS, body["unit"], SchemaError)
     public = {key: body[key] for key in ("columns", "relation", "unit", "n", "n_max", "n_prior") if key in body}
     return Schema.from_json(public)
+
+
+def _check_dots(name: str, spec: Any) -> None:
+    """Refuse a table of tables, which is what TOML makes of a name with dots, in words that help."""
+    path, inner = [name], spec
+    while isinstance(inner, Mapping) and inner and "kind" not in inner and len(path) < MOST_DOTS:
+        key, inner = next(iter(inner.items()))
+        path.append(key)
+    if len(path) > 1 and isinstance(inner, Mapping):
+        raise SchemaError(
+            f'Study.columns must have names in quotes where they have dots, as in "{".".join(path)}" = {{kind = …}}; '
+            "TOML makes tables within tables of names with dots"
+        )
+
+
+def _csv(spec: Any) -> Csv:
+    """How the data file is written."""
+    with _named("csv", SchemaError):
+        if not isinstance(spec, Mapping):
+            raise SchemaError(f"Study.csv must be a table, got {spec!r}")
+        _check_keys("Csv", spec, (), arguments_of(Csv)[1], SchemaError)
+        return Csv(**spec)
 
 
 def _request(number: int, spec: Any, folder: Path) -> Request:
@@ -210,12 +213,12 @@ def _build(noun: str, kinds: Mapping[str, type[Any]], spec: Any, error: type[Dis
     kind = spec.get("kind") if isinstance(spec, Mapping) else spec
     if not isinstance(spec, Mapping) or not isinstance(kind, str) or kind not in kinds:
         raise error(f"{noun}.kind must be one of {sorted(kinds)}, got {kind!r}")
-    needed, optional = _arguments(kinds[kind])
+    needed, optional = arguments_of(kinds[kind])
     _check_keys(kinds[kind].__name__, spec, ("kind", *needed), optional, error)
     return build(noun, kinds, spec, error)
 
 
-def _arguments(kind: type[Any]) -> tuple[list[str], list[str]]:
+def arguments_of(kind: type[Any]) -> tuple[list[str], list[str]]:
     """The required and the optional arguments of a constructor."""
     given = inspect.signature(kind).parameters
     needed = [name for name, argument in given.items() if argument.default is inspect.Parameter.empty]
@@ -244,34 +247,3 @@ def _file_name(field: str, value: Any) -> str:
     if not (isinstance(value, str) and value and value.isprintable()):
         raise SchemaError(f"{field} must be the path of a file, got {value!r}")
     return value
-
-
-def _variants(kinds: Mapping[str, type[Any]]) -> dict[str, Any]:
-    """One object per kind: `kind` is its name, the other keys are the arguments of its constructor."""
-    from pydantic import TypeAdapter
-
-    variants = []
-    for name, kind in kinds.items():
-        hints = get_type_hints(kind.__init__)
-        needed, optional = _arguments(kind)
-        properties: dict[str, Any] = {"kind": {"const": name}}
-        for argument in (*needed, *optional):
-            hint: Any = list[str | int] if hints[argument] is Any else hints[argument]  # levels: anything iterable
-            properties[argument] = _without_null(TypeAdapter(hint).json_schema())
-            if argument in ("epsilon", "rho", "delta"):
-                properties[argument] = {"type": "number", "exclusiveMinimum": 0}
-        summary = (inspect.getdoc(kind) or "").partition("\n")[0]
-        variants.append({"description": summary, **_object(properties, required=("kind", *needed))})
-    return {"oneOf": variants}
-
-
-def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """An argument that may be None is left out of a TOML file instead."""
-    choices = [choice for choice in schema.get("anyOf", []) if choice != {"type": "null"}]
-    if not choices:
-        return schema
-    return choices[0] if len(choices) == 1 else {"anyOf": choices}
-
-
-def _object(properties: dict[str, Any], *, required: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}

@@ -13,6 +13,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
+from discreet.checks import is_integer
 from discreet.errors import QueryError
 from discreet.inference.counts.simplex import dirichlet_draws, draw_codes
 from discreet.inference.hidden_markov.hidden_chains import hidden_chains
@@ -24,7 +25,6 @@ from discreet.queries.counts_and_sums import Counts, levels_of
 from discreet.queries.families import HiddenMarkov
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
-from discreet.schema.columns import is_integer
 
 __all__ = ["EventLogHMM"]
 

@@ -4,7 +4,7 @@ Everything is simulated from the prior and the schema, which are public: no data
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ class Plan:
     mechanism: Mechanism | None = None
     reached: Reached | None = None  # where a width or an error was asked for
     share: Share | None = None  # of a ledger that was named
+    cells: dict[str, str] = field(default_factory=dict)  # what each column does with other cells than good ones
 
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
@@ -75,10 +76,7 @@ class Plan:
         found.append(
             ("error", f"{named(self.error)} root mean square of the estimate, over {self.runs} simulated runs")
         )
-        for name, level in self.complete.items():
-            found.append(
-                ("complete", f"{name} is declared complete: a cell that is missing or no level counts as {level}")
-            )
+        found += [("cells", f"{name}: {words}") for name, words in self.cells.items()]
         return found + (self.public.lines() if self.public is not None else [])
 
     def to_json(self) -> dict[str, Any]:
@@ -86,7 +84,7 @@ class Plan:
         public = None if self.public is None else self.public.to_json()
         law = None if self.law is None else vars(self.law)
         reached = None if self.reached is None else {**self.reached.to_json(), "mechanism": spelled(self.mechanism)}
-        made = {name: value for name, value in vars(self).items() if name not in ("mechanism", "share")}
+        made = {name: value for name, value in vars(self).items() if name not in ("cells", "mechanism", "share")}
         made |= {} if self.share is None else {"share": self.share.to_json()}
         return {**made, "guarantee": self.guarantee.to_json(), "public": public, "law": law, "reached": reached}
 
@@ -146,6 +144,7 @@ def plan_of(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> P
         error={name: float(np.sqrt(values.mean())) for name, values in runs.errors.items()},
         runs=size,
         complete=_complete(schema.only(query.columns)),
+        cells={name: schema.column(name).other_cells() for name in query.columns},
         law=mechanism.law(query),
         mechanism=mechanism,
     )

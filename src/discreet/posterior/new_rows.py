@@ -17,7 +17,7 @@ from discreet.queries.losses.base import Loss
 from discreet.schema import Column, Schema
 from discreet.schema.arrow_cell import UNREADABLE, arrow_coded, frame_columns, package_of
 from discreet.schema.cell import Codes
-from discreet.schema.columns import coded_objects
+from discreet.schema.coded_cells import coded_objects
 
 __all__ = ["new_codes", "new_rows"]
 

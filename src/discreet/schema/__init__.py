@@ -1,6 +1,7 @@
 """Public facts: columns and what a cell of each means, the privacy unit, the relation, how many rows there are."""
 
 from discreet.schema.columns import KINDS, Binary, Bounded, Categorical, Column, Count
+from discreet.schema.csv_format import Csv
 from discreet.schema.schema import UNITS, LabelOnly, Person, Record, Relation, Schema, Unit
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Categorical",
     "Column",
     "Count",
+    "Csv",
     "LabelOnly",
     "Person",
     "Record",

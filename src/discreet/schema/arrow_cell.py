@@ -34,7 +34,8 @@ from discreet.schema.cell import (
     longest_text,
     object_texts,
 )
-from discreet.schema.columns import Column, coded_objects, steps_or_default
+from discreet.schema.coded_cells import coded_objects, steps_or_default
+from discreet.schema.columns import Column
 from discreet.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def longest_texts(schema: Schema) -> dict[str, int]:
 
     Readers that copy texts ask this first: one text that many rows share would be as many long ones.
     """
-    longest = {name: longest_text(column.levels) for name, column in schema.columns.items()}
+    longest = {name: longest_text(column.compared) for name, column in schema.columns.items()}
     identifier = schema.unit.identifier
     if identifier is not None:
         longest[identifier] = max(longest.get(identifier, 0), LONGEST_IDENTIFIER)

@@ -39,6 +39,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.errors import SchemaError
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -55,6 +57,7 @@ __all__ = [
     "Storage",
     "Truths",
     "clipped_steps",
+    "declared_texts",
     "exact_digits",
     "longest_text",
     "number_of",
@@ -68,8 +71,9 @@ Codes = NDArray[np.int64]
 # The texts of False and True.
 Truths = tuple[str, str]
 
-# How a source may hold cells. A field is a text of a file without types; what it is, only identifiers ask.
-Storage = Literal["boolean", "decimal", "field", "float", "integer", "text"]
+# How a source may hold cells. A field is a text of a file without types; what it is, only identifiers ask. A comma text
+# is one of a file with decimal commas: as a text it is itself, as a number its commas are points and its points commas.
+Storage = Literal["boolean", "comma", "decimal", "field", "float", "integer", "text"]
 
 NO_LEVEL = -1  # the code of a cell that excludes its row, in a column of levels
 NO_NUMBER = int(np.iinfo(np.int64).min)  # the same in a column of numbers
@@ -109,6 +113,18 @@ def number_of(text: str) -> float | None:
 def longest_text(levels: Iterable[str]) -> int:
     """How many bytes a cell may have: the longest level and room for a number, since 1.0 is a 1."""
     return max((len(level.encode()) for level in levels), default=0) + ROOM_FOR_A_NUMBER
+
+
+def declared_texts(where: str, values: tuple[Any, ...]) -> tuple[str, ...]:
+    """Declared levels as texts, with which cells can be compared."""
+    if not all(isinstance(level, str | int) and not isinstance(level, bool) for level in values):
+        raise SchemaError(f"{where} must be texts or whole numbers, got {values!r}")
+    texts = tuple(str(level) for level in values)
+    if any(len(text) > LONGEST_LEVEL for text in texts):
+        raise SchemaError(f"{where} must be at most {LONGEST_LEVEL} characters long, got a longer one")
+    if any(0xD800 <= ord(letter) <= 0xDFFF for text in texts for letter in text):
+        raise SchemaError(f"{where} must be texts that UTF-8 can write, got half a surrogate pair")
+    return texts
 
 
 def clipped_steps(values: ArrayLike, lower: float, upper: float, step: float) -> Any:

@@ -7,52 +7,31 @@ not a declared level follows `missing`:
 * a level or value: the cell counts as that one;
 * `"exclude"`: the row adds nothing to statistics that use the column, and the number of used rows is private;
 * not given: the custodian declares the column complete, and a bad cell falls on the lower bound or first level.
+
+Where a categorical column has an `other` level, cells that are there but no declared level count as that one, and
+`missing` is left for cells without a text (NULL, NaN, texts too long for a level) and for the empty text.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from discreet.checks import is_integer, is_number
 from discreet.errors import SchemaError
-from discreet.schema.cell import (
-    LARGEST_STEPS,
-    LONGEST_LEVEL,
-    NO_LEVEL,
-    NO_NUMBER,
-    Codes,
-    Truths,
-    clipped_steps,
-    longest_text,
-    number_of,
-    text_of,
-)
+from discreet.recipe import without_none
+from discreet.schema.cell import LARGEST_STEPS, NO_LEVEL, NO_NUMBER, Truths, clipped_steps, declared_texts, number_of
+from discreet.schema.cell_words import level_words, number_words, two_level_words
 
-__all__ = [
-    "KINDS",
-    "Binary",
-    "Bounded",
-    "Categorical",
-    "Column",
-    "Count",
-    "coded_objects",
-    "is_integer",
-    "level_numbers",
-    "level_texts",
-    "steps_or_default",
-    "without_none",
-]
+__all__ = ["KINDS", "TRUTHS", "Binary", "Bounded", "Categorical", "Column", "Count", "level_numbers", "level_texts"]
+
+TRUTHS: Truths = ("false", "true")
 
 
 class _OfLevels:
     """What columns of levels have in common; `excluded` is the code of a cell that excludes its row."""
 
     holds: ClassVar[Literal["levels"]] = "levels"
-    truths: ClassVar[Truths] = ("false", "true")
     excluded: ClassVar[int] = NO_LEVEL
 
 
@@ -61,6 +40,7 @@ class _OfNumbers:
 
     holds: ClassVar[Literal["numbers"]] = "numbers"
     levels: ClassVar[tuple[str, ...]] = ()
+    compared: ClassVar[tuple[str, ...]] = ()
     truths: ClassVar[Truths] = ("0", "1")
     excluded: ClassVar[int] = NO_NUMBER
 
@@ -69,39 +49,44 @@ class _OfNumbers:
 class Categorical(_OfLevels):
     """A column with declared levels, in the order in which every released vector lists them.
 
-    A cell matches a level if their texts are equal, or if both are the same number ("1.0" is the level "1").
+    A cell matches a level if their texts are equal, or if both are the same number ("1.0" is the level "1"). Unlisted
+    levels count as `other`, one of the declared levels, if it is given; else they follow `missing`, as NULL, NaN and
+    empty cells do.
     """
 
     levels: tuple[str, ...]
     missing: str | None = None
+    other: str | None = None
+    truths: ClassVar[Truths] = TRUTHS
     any_case: ClassVar[bool] = False
 
-    def __init__(self, levels: Any, missing: str | int | None = None) -> None:
+    def __init__(self, levels: Any, missing: str | int | None = None, other: str | int | None = None) -> None:
         if isinstance(levels, str) or not hasattr(levels, "__iter__"):
             raise SchemaError(f"Categorical.levels must be a list of levels, got {levels!r}")
-        values = tuple(levels)
-        if not all(isinstance(level, str | int) and not isinstance(level, bool) for level in values):
-            raise SchemaError(f"Categorical.levels must be texts or whole numbers, got {values!r}")
-        texts = tuple(str(level) for level in values)
-        if any(len(text) > LONGEST_LEVEL for text in texts):
-            raise SchemaError(f"Categorical.levels must be at most {LONGEST_LEVEL} characters long, got a longer one")
-        if any(0xD800 <= ord(letter) <= 0xDFFF for text in texts for letter in text):
-            raise SchemaError("Categorical.levels must be texts that UTF-8 can write, got half a surrogate pair")
+        texts = declared_texts("Categorical.levels", tuple(levels))
         if "exclude" in texts:
             raise SchemaError(
                 'Categorical.levels must not contain "exclude", which is the name of a rule for bad cells'
             )
         if len(texts) < 2 or len(set(texts)) != len(texts):
             raise SchemaError(f"Categorical.levels must be at least two different levels, got {list(texts)!r}")
-        chosen = None if missing is None else str(missing)
+        chosen, rest = (None if given is None else str(given) for given in (missing, other))
         if chosen not in (None, "exclude", *texts):
             raise SchemaError(f'Categorical.missing must be a declared level or "exclude", got {missing!r}')
+        if rest not in (None, *texts):
+            raise SchemaError(f"Categorical.other must be a declared level, got {other!r}")
         object.__setattr__(self, "levels", texts)
         object.__setattr__(self, "missing", chosen)
+        object.__setattr__(self, "other", rest)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The text of each level in the table: a level is written as it is declared."""
+        return self.levels
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """A level is written as it is declared."""
+        """All texts of levels, through the codes in order."""
         return self.levels
 
     @property
@@ -111,34 +96,87 @@ class Categorical(_OfLevels):
             return None
         return 0 if self.missing is None else self.levels.index(self.missing)
 
+    @property
+    def other_code(self) -> int | None:
+        """The code of a cell with a text that is no level; None: it is a bad cell."""
+        return None if self.other is None else self.levels.index(self.other)
+
+    def other_cells(self) -> str:
+        """What cells count as that are no declared level, in words."""
+        return level_words(self.levels[0], self.missing, self.other)
+
     def to_json(self) -> dict[str, Any]:
         """The column as the study file writes it."""
-        return without_none({"kind": "categorical", "levels": list(self.levels), "missing": self.missing})
+        return without_none(
+            {"kind": "categorical", "levels": list(self.levels), "missing": self.missing, "other": self.other}
+        )
 
 
 @dataclass(frozen=True)
 class Binary(_OfLevels):
-    """A column of 0 and 1 (or false and true, in any case); levels are "0" and "1" in that order."""
+    """A column of 0 and 1 (or false and true, in any case); levels are "0" and "1" in that order.
+
+    With `zero` and `one` given, both or none, its cells are these texts or numbers, compared as levels of a categorical
+    column are, and truth values: `Binary(zero="no", one="yes")`. The texts "0" and "true" are then bad cells.
+    """
 
     missing: int | Literal["exclude"] | None = None
+    zero: str | int | None = field(default=None, kw_only=True)
+    one: str | int | None = field(default=None, kw_only=True)
     levels: ClassVar[tuple[str, ...]] = ("0", "1")
-    spellings: ClassVar[tuple[str, ...]] = ("0", "1", "false", "true")
-    any_case: ClassVar[bool] = True
+    other_code: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if self.missing not in (None, "exclude", 0, 1):
             raise SchemaError(f'Binary.missing must be 0, 1 or "exclude", got {self.missing!r}')
         if isinstance(self.missing, bool | float):
             object.__setattr__(self, "missing", int(self.missing))
+        if self.zero is None and self.one is None:
+            return
+        if self.zero is None or self.one is None:
+            raise SchemaError(f"Binary.zero and Binary.one must be given together, got {self.zero!r} and {self.one!r}")
+        zero, one = declared_texts("Binary.zero and Binary.one", (self.zero, self.one))
+        if zero == one or (number_of(zero) is not None and number_of(zero) == number_of(one)):
+            raise SchemaError(f"Binary.zero and Binary.one must be different levels, got {zero!r} and {one!r}")
+        object.__setattr__(self, "zero", zero)
+        object.__setattr__(self, "one", one)
+
+    @property
+    def _declared(self) -> tuple[str, str] | None:
+        return None if self.zero is None else (str(self.zero), str(self.one))
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The text of each level in the table."""
+        return self._declared or self.levels
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """All texts of levels, through the codes in order."""
+        return self._declared or (*self.levels, *TRUTHS)
+
+    @property
+    def any_case(self) -> bool:
+        """Whether upper and lower case are alike."""
+        return self._declared is None
+
+    @property
+    def truths(self) -> Truths:
+        """The texts of False and True."""
+        return self._declared or TRUTHS
 
     @property
     def default_code(self) -> int | None:
         """The code of a bad cell; None excludes the row."""
         return None if self.missing == "exclude" else int(self.missing or 0)
 
+    def other_cells(self) -> str:
+        """What cells count as that are neither level, in words."""
+        return two_level_words(self._declared, self.missing)
+
     def to_json(self) -> dict[str, Any]:
         """The column as the study file writes it."""
-        return without_none({"kind": "binary", "missing": self.missing})
+        return without_none({"kind": "binary", "missing": self.missing, "zero": self.zero, "one": self.one})
 
 
 @dataclass(frozen=True)
@@ -156,7 +194,7 @@ class Bounded(_OfNumbers):
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
             value = getattr(self, name)
-            if not _is_number(value):
+            if not is_number(value):
                 raise SchemaError(f"Bounded.{name} must be a finite number, got {value!r}")
         if not self.lower < self.upper:
             raise SchemaError(f"Bounded.upper must be above lower = {self.lower!r}, got {self.upper!r}")
@@ -166,14 +204,14 @@ class Bounded(_OfNumbers):
         object.__setattr__(self, "lower", float(self.lower))  # 0 and 0.0 are the same declaration
         object.__setattr__(self, "upper", float(self.upper))
         grid = 2.0 ** math.floor(math.log2(width / 2**20)) if self.grid is None else self.grid
-        if not _is_number(grid) or grid <= 0:
+        if not is_number(grid) or grid <= 0:
             raise SchemaError(f"Bounded.grid must be a number above 0, got {grid!r}")
         if max(abs(self.lower), abs(self.upper)) / grid > LARGEST_STEPS:
             raise SchemaError(f"Bounded.grid must keep the bounds within 2^31 steps of 0, got {grid!r}")
         object.__setattr__(self, "grid", float(grid))
         if self.missing is None or self.missing == "exclude":
             return
-        if not (_is_number(self.missing) and self.lower <= self.missing <= self.upper):
+        if not (is_number(self.missing) and self.lower <= self.missing <= self.upper):
             raise SchemaError(f'Bounded.missing must be within the bounds or "exclude", got {self.missing!r}')
 
     @property
@@ -192,6 +230,10 @@ class Bounded(_OfNumbers):
     def steps(self, value: float) -> int:
         """`value` on the grid, as the source rounds it."""
         return int(clipped_steps(value, self.lower, self.upper, self.step))
+
+    def other_cells(self) -> str:
+        """What cells count as that are no number within the bounds, in words."""
+        return number_words(self.lower, self.upper, self.missing)
 
     def to_json(self) -> dict[str, Any]:
         """The column as the study file writes it."""
@@ -228,6 +270,10 @@ class Count(_OfNumbers):
         """`value` clipped and rounded, as the source does it."""
         return int(clipped_steps(value, self.lower, self.upper, self.step))
 
+    def other_cells(self) -> str:
+        """What cells count as that are no number within the bounds, in words."""
+        return number_words(self.lower, self.upper, self.missing)
+
     def to_json(self) -> dict[str, Any]:
         """The column as the study file writes it."""
         return without_none({"kind": "count", "upper": self.upper, "missing": self.missing})
@@ -237,32 +283,6 @@ Column = Binary | Bounded | Categorical | Count
 KINDS: dict[str, type[Column]] = {"binary": Binary, "bounded": Bounded, "categorical": Categorical, "count": Count}
 
 
-def _is_number(value: object) -> bool:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return False
-    return math.isfinite(value) if isinstance(value, float) else abs(value) < 2**1000
-
-
-def is_integer(value: object) -> bool:
-    """Whether the value is a whole number, and not a truth value."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def without_none(body: dict[str, Any]) -> dict[str, Any]:
-    """The entries that say something."""
-    return {key: value for key, value in body.items() if value is not None}
-
-
-def coded_objects(column: Column, cells: Iterable[object]) -> Codes:
-    """The level codes or grid steps of Python objects; a bad one is the default, or `column.excluded`."""
-    longest = longest_text(column.levels)
-    texts = [text_of(cell, column.truths, longest) for cell in cells]
-    if column.holds == "levels":
-        return _level_codes(column, texts)
-    numbers = [None if text is None else number_of(text) for text in texts]
-    return steps_or_default(column, np.array([np.nan if value is None else value for value in numbers]))
-
-
 def level_texts(column: Binary | Categorical) -> dict[str, int]:
     """The code of each text of a level."""
     return {text: place % len(column.levels) for place, text in enumerate(column.spellings)}
@@ -270,31 +290,7 @@ def level_texts(column: Binary | Categorical) -> dict[str, int]:
 
 def level_numbers(column: Binary | Categorical) -> dict[float, int]:
     """The code of each finite number that is a level, except those that are the same number as another level."""
-    numbers = [(number_of(level), code) for code, level in enumerate(column.levels)]
+    numbers = [(number_of(level), code) for code, level in enumerate(column.compared)]
     finite = [(value + 0.0, code) for value, code in numbers if value is not None and math.isfinite(value)]  # one zero
     times = Counter(value for value, _ in finite)
     return {value: code for value, code in finite if times[value] == 1}
-
-
-def steps_or_default(column: Bounded | Count, values: NDArray[np.float64]) -> Codes:
-    """The grid steps of each number; a bad one, NaN, is the default, or `column.excluded`."""
-    default = column.default_value
-    held = np.where(np.isnan(values), column.lower if default is None else default, values)
-    steps = clipped_steps(held, column.lower, column.upper, column.step).astype(np.int64)
-    return np.where(np.isnan(values), column.excluded, steps) if default is None else np.asarray(steps)
-
-
-def _level_codes(column: Binary | Categorical, texts: Iterable[str | None]) -> Codes:
-    """The level of each text, by text, else by number; a bad one is the default, or `column.excluded`."""
-    by_text, by_number = level_texts(column), level_numbers(column)
-    default = column.excluded if column.default_code is None else column.default_code
-
-    def code(text: str | None) -> int:
-        if text is None:
-            return default
-        found = by_text.get(text.lower() if column.any_case else text)
-        if found is None and by_number:
-            found = by_number.get(number_of(text))  # type: ignore[arg-type]
-        return default if found is None else found
-
-    return np.array([code(text) for text in texts], dtype=np.int64)

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
+from discreet.checks import is_integer
 from discreet.errors import SchemaError
-from discreet.recipe import build
-from discreet.schema.columns import KINDS, Column, is_integer, without_none
+from discreet.recipe import build, without_none
+from discreet.schema.columns import KINDS, Column
 
 __all__ = ["UNITS", "LabelOnly", "Person", "Record", "Relation", "Schema", "Unit"]
 

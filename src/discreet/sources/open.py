@@ -13,7 +13,7 @@ from glob import glob
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import SchemaError
-from discreet.schema import Schema
+from discreet.schema import Csv, Schema
 from discreet.schema.arrow_cell import UNREADABLE, frame_columns, package_of, storage_of
 from discreet.schema.cell import Storage
 from discreet.sources.dataset import Dataset, Source
@@ -33,10 +33,12 @@ __all__ = ["ArrowRows", "frame_rows", "open_dataset"]
 T = TypeVar("T")
 
 
-def open_dataset(source: Any, schema: Schema, *, id: str | None = None) -> Dataset:  # noqa: A002
+def open_dataset(source: Any, schema: Schema, *, id: str | None = None, csv: Csv | None = None) -> Dataset:  # noqa: A002
     """A dataset from a path (CSV, Parquet, or a glob of either), a pandas, polars or pyarrow frame.
 
     `id` is the public name under which the ledger knows the dataset: required for a frame, else the path as typed.
+    `csv` says how CSV files are written where they have other signs than commas and points, or another encoding than
+    UTF-8: `dc.Csv(delimiter=";", decimal=",", encoding="latin-1")`. Nothing of it is found out from the file.
     """
     if not isinstance(schema, Schema):
         raise SchemaError(f"open.schema must be a Schema, got {type(schema).__name__}")
@@ -46,24 +48,30 @@ def open_dataset(source: Any, schema: Schema, *, id: str | None = None) -> Datas
             f"open.source must be a path or a pandas, polars or pyarrow frame, got {type(source).__name__}"
             + (": collect it first" if type(source).__name__ == "LazyFrame" else "")
         )
+    if csv is not None and not isinstance(csv, Csv):
+        raise SchemaError(f"open.csv must be a Csv, got {type(csv).__name__}")
+    if csv is not None and typed is None:
+        raise SchemaError("open.csv must be given for CSV files only, got it with a frame")
     name = typed if id is None else id
     if not isinstance(name, str) or not name:
         raise SchemaError(f"open.id must be a text that names the dataset, got {name!r}")
-    origins, held = _or_refuse(lambda: frame_rows(source, schema) if typed is None else _files(typed, schema))
+    origins, held = _or_refuse(lambda: frame_rows(source, schema) if typed is None else _files(typed, schema, csv))
     reader: Source = DuckDB(origins, held, name, schema.unit.identifier is not None)
     if schema.relation == "replace-one":
         schema = schema.with_n(_or_refuse(reader.count))
     return Dataset(name, schema, reader)
 
 
-def _files(typed: str, schema: Schema) -> tuple[tuple[Origin, ...], dict[str, Held]]:
+def _files(typed: str, schema: Schema, csv: Csv | None) -> tuple[tuple[Origin, ...], dict[str, Held]]:
     found = [typed] if os.path.isfile(typed) else sorted(filter(os.path.isfile, glob(typed, recursive=True)))
     if not found:
         raise SchemaError(f"open.source must be an existing file or a glob that matches one, got {typed!r}")
     paths = tuple(os.path.abspath(file) for file in found)
     formats = {os.path.splitext(file)[1].lower() for file in paths}
     if formats == {".csv"}:
-        return csv_files(paths, schema)
+        return csv_files(paths, schema, csv or Csv())
+    if csv is not None:
+        raise SchemaError(f"open.csv must be given for files that all end in .csv, got it with {typed!r}")
     if formats == {".parquet"}:
         return parquet_files(paths, schema)
     raise SchemaError(f"open.source must be files that all end in .csv or all end in .parquet, got {typed!r}")

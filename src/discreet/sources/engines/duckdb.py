@@ -7,9 +7,10 @@ failure becomes one constant sentence, with no other exception attached.
 Rows that need no engine: Arrow columns straight to level codes and grid steps, for losses that ask for all rows.
 
 A query is plain if its units are rows and no column of numbers is held as texts or decimals, which would be parsed row
-by row. Whether it is follows from the schema and the types of the source, never from a cell, and every row is read on
-its own; what a cell means is what `schema.cell` says of it. So it does not matter where a plain query is read after
-all: files with texts too long for Arrow go to the engine. Tables of many columns gain most: there is no SQL to plan.
+by row; files with decimal commas are left to the engine. Whether it is follows from the schema, the types and the
+declared notation of the source, never from a cell, and every row is read on its own; what a cell means is what
+`schema.cell` says of it. So it does not matter where a plain query is read after all: files with texts too long for
+Arrow go to the engine. Tables of many columns gain most: there is no SQL to plan.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -230,6 +231,8 @@ def _dense(grouping: Grouping, columns: tuple[str, ...], exact: list[tuple[Any, 
 def is_plain(query: Loss, held: Mapping[str, Held]) -> bool:
     """Whether the rows of this query can be read without an engine."""
     parsed = [name for name in query.columns if held[name].storage in ("decimal", "text")]
+    if any(held[name].storage == "comma" for name in query.columns):  # also levels may be numbers
+        return False
     return query.schema.unit.identifier is None and all(query.schema.column(name).levels for name in parsed)
 
 

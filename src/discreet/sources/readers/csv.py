@@ -2,12 +2,13 @@
 
 Readers that follow quotes across lines let one row swallow its neighbours, and readers that fail print the row they
 failed on. Here a line ends at a line feed and nowhere else; a carriage return just before it is dropped. Within a
-line a comma separates unless an odd number of quotes stands before it; a field in quotes loses them, and doubled
-quotes become one. Quoted line breaks are therefore not supported. Bytes that are not UTF-8 become U+FFFD, a missing
+line the delimiter separates unless an odd number of quotes stands before it; a field in quotes loses them, and doubled
+quotes become one. Quoted line breaks are therefore not supported. Bytes that are no text become U+FFFD, a missing
 field is a missing cell, fields beyond the header are ignored, and in a line longer than `LONGEST_LINE` bytes every cell
 is missing. An empty line is a record; the line feed that ends the file is not followed by one.
 
-The first line is the header. It is public: names of columns, never of people.
+The first line is the header. It is public: names of columns, never of people. A file may have none by mistake, and its
+first line is then a person: where declared columns are not in it, nothing of it is shown, and nothing guessed from it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import SchemaError
-from discreet.schema import Schema
+from discreet.schema import Csv, Schema
 from discreet.schema.arrow_cell import columns_read, require_columns
 from discreet.sources.readers.identifiers import Owner, identifier
 from discreet.sources.sql.cell_sql import RAW, Held, handed_over
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CsvFiles", "csv_files"]
 
-OTHER_SIGNS = ";\t|"  # that other files have between columns
 LONGEST_LINE = 2**20
 BLOCK = 2**20
-LINE_FEED, CARRIAGE_RETURN, COMMA, QUOTE = b'\n\r,"'
+LINE_FEED, CARRIAGE_RETURN = b"\n\r"
+MOST_SHOWN = 12  # columns
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class CsvFiles:
     paths: tuple[str, ...]
     positions: tuple[int, ...]
     view: str  # over the fields
+    written: Csv
     files: Sequence[str] = ()  # read here, not by DuckDB
 
     def count(self) -> int:
@@ -61,7 +63,7 @@ class CsvFiles:
 
         positions = [self.positions[int(column[1:])] for column in columns]
         for block in self._blocks():
-            yield pa.record_batch(_fields(block, positions), names=list(columns))
+            yield pa.record_batch(_fields(block, positions, self.written), names=list(columns))
 
     def _blocks(self) -> Iterator[bytes]:
         for path in self.paths:
@@ -70,31 +72,49 @@ class CsvFiles:
                 yield from _whole_lines(file)
 
 
-def csv_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[CsvFiles], dict[str, Held]]:
+def csv_files(paths: tuple[str, ...], schema: Schema, written: Csv) -> tuple[tuple[CsvFiles], dict[str, Held]]:
     """The files and where each declared column is; they must share one header."""
-    headers = {tuple(_header(path)) for path in paths}
+    headers = {tuple(_header(path, written)) for path in paths}
     if len(headers) != 1:
         raise SchemaError("open.source must be CSV files with one and the same header, got different headers")
     (header,) = headers
     columns = columns_read(schema)
-    if len(header) == 1 and header[0] not in columns and any(sign in header[0] for sign in OTHER_SIGNS):
-        raise SchemaError("open.source must be CSV files with commas between columns, got another sign in the header")
+    absent = [name for name in columns if name not in header]
+    if absent:
+        more = f" and {len(absent) - MOST_SHOWN} more" if len(absent) > MOST_SHOWN else ""
+        raise SchemaError(
+            f"Schema.columns must be columns of the source, got {', '.join(map(repr, absent[:MOST_SHOWN]))}{more}, "
+            f"which it does not have in its first line, the header, read as {written}: "
+            "declare csv= if it is written otherwise"
+        )
     require_columns(columns, header)
-    held = {name: Held(f"c{i}", "text") for i, name in enumerate(columns)}
+    commas = written.decimal == ","
+    held = {name: Held(f"c{i}", "comma" if commas else "text") for i, name in enumerate(columns)}
     owner = schema.unit.identifier
-    persons = [] if owner is None else [identifier(Owner(held[owner].column, "field"), RAW)]
+    persons = [] if owner is None else [identifier(Owner(held[owner].column, "comma" if commas else "field"), RAW)]
     positions = tuple(header.index(name) for name in columns)
-    return (CsvFiles(paths, positions, handed_over(schema, held, persons)),), held
+    return (CsvFiles(paths, positions, handed_over(schema, held, persons), written),), held
 
 
-def _header(path: str) -> list[str]:
+def _header(path: str, written: Csv) -> list[str]:
     import csv
 
     with open(path, "rb") as file:
         line = file.readline(LONGEST_LINE + 1)
     if len(line) > LONGEST_LINE:
         raise SchemaError(f"open.source must be CSV files whose first line is a header of at most {LONGEST_LINE} bytes")
-    return next(csv.reader([line.decode("utf-8-sig").rstrip("\r\n")]), [])
+    try:
+        text = line.decode("utf-8-sig" if written.encoding == "utf-8" else written.encoding).rstrip("\r\n")
+    except UnicodeDecodeError:
+        text = None
+    if text is None:  # raised here, where no exception with a line of the file hangs on it
+        raise SchemaError(
+            f"open.source must be CSV files whose header is {written.encoding}, got other bytes: declare their "
+            'encoding in csv=, as in Csv(encoding="latin-1")'
+        )
+    if not written.quote:
+        return text.split(written.delimiter)
+    return next(csv.reader([text], delimiter=written.delimiter, quotechar=written.quote), [])
 
 
 def _whole_lines(rows: IO[bytes]) -> Iterator[bytes]:
@@ -111,15 +131,16 @@ def _whole_lines(rows: IO[bytes]) -> Iterator[bytes]:
         yield tail + b"\n"
 
 
-def _fields(rows: bytes, positions: Sequence[int]) -> "list[pa.StringArray]":
+def _fields(rows: bytes, positions: Sequence[int], written: Csv) -> "list[pa.StringArray]":
     """The fields at the given positions of each line of a block, without a loop over lines."""
     import pyarrow as pa
 
-    text = rows if rows.isascii() else rows.decode("utf-8", "replace").encode()
+    text = rows if rows.isascii() else rows.decode(written.encoding, "replace").encode()
     octets = np.frombuffer(text, dtype=np.uint8)
-    ends, quotes = np.flatnonzero(octets == LINE_FEED), np.flatnonzero(octets == QUOTE)
+    ends = np.flatnonzero(octets == LINE_FEED)
+    quotes = np.flatnonzero(octets == ord(written.quote)) if written.quote else ends[:0]
     starts = np.concatenate(([0], ends[:-1] + 1))
-    separators = np.flatnonzero((octets == LINE_FEED) | (octets == COMMA))
+    separators = np.flatnonzero((octets == LINE_FEED) | (octets == ord(written.delimiter)))
     if quotes.size:
         line = np.searchsorted(ends, separators)
         before = np.searchsorted(quotes, separators) - np.searchsorted(quotes, starts)[line]
@@ -136,13 +157,14 @@ def _fields(rows: bytes, positions: Sequence[int]) -> "list[pa.StringArray]":
     for position in positions:
         present = (first + position <= last) & short_enough
         chosen = slices.take(pa.array(np.where(present, 2 * (first + position), 0), mask=~present))
-        columns.append(_unquoted(chosen) if quotes.size else chosen)
+        columns.append(_unquoted(chosen, written.quote) if quotes.size else chosen)
     return columns
 
 
-def _unquoted(rows: "pa.StringArray") -> "pa.StringArray":
+def _unquoted(rows: "pa.StringArray", quote: str) -> "pa.StringArray":
     import pyarrow.compute as pc
 
-    quoted = pc.and_(pc.starts_with(rows, '"'), pc.and_(pc.ends_with(rows, '"'), pc.greater(pc.binary_length(rows), 1)))
-    inside = pc.replace_substring(pc.utf8_slice_codeunits(rows, 1, -1), '""', '"')
+    closed = pc.and_(pc.ends_with(rows, quote), pc.greater(pc.binary_length(rows), 1))
+    quoted = pc.and_(pc.starts_with(rows, quote), closed)
+    inside = pc.replace_substring(pc.utf8_slice_codeunits(rows, 1, -1), 2 * quote, quote)
     return pc.if_else(quoted, inside, rows)

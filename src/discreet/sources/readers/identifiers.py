@@ -7,6 +7,7 @@
 | float | the same below 2^53; from there on a float stands for many whole numbers: nobody's, like NaN and infinity |
 | number in a column of pandas | as if it were a float: below 2^53 its exact digits, nobody's from there on |
 | field of a CSV file | a text; but `17.0` is the float 17, and with an exponent (`1e+16`) it is nobody's |
+| field of a file with decimal commas | the same of `17,0`; `17.0` is a text |
 | truth value | `false`, `true` |
 
 A text is mended if bytes were replaced to make it Unicode: whoever did it wrote U+FFFD, and two names may have become
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.schema.cell import LARGEST_WHOLE_FLOAT, LONGEST_IDENTIFIER, MENDED, Storage, exact_digits
-from discreet.sources.sql.cell_sql import cast, is_bad, parsed, printed
+from discreet.sources.sql.cell_sql import cast, is_bad, parsed, printed, swapped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +43,7 @@ LONGEST_AS_IT_IS = 64  # bytes
 DIGEST = "sha256:"
 END = "\0"  # where many libraries end a text
 WHOLE_FLOAT = r"-?(0|[1-9][0-9]*)\.0+"
+COMMA_OR_POINT = r"-?[0-9]+[.,][0-9]+([eE]\+[0-9]+)?"
 WITH_EXPONENT = r"-?[0-9](\.[0-9]+)?[eE]\+[0-9]+"
 
 
@@ -75,13 +77,15 @@ def identifier(owner: Owner, relation: str) -> "exp.Expr":
     """The person that a row of `relation` belongs to, NULL if it is nobody's."""
     from sqlglot import exp
 
-    held = exp.column(owner.column, relation, quoted=True)
+    held: exp.Expr = exp.column(owner.column, relation, quoted=True)
     if owner.storage == "float":
         return _of_float(cast(held, "double"))
     if owner.storage in ("decimal", "integer"):
         digits = _of_decimal(printed(held)) if owner.storage == "decimal" else printed(held)
         return digits if owner.typed else exp.Case(ifs=[exp.If(this=_is_small(parsed(held)), true=digits)])
-    if owner.storage != "field":
+    if owner.storage == "comma":
+        held = _with_points(held)
+    elif owner.storage != "field":
         return _of_text(held) if owner.storage == "text" else printed(held)
     is_float, has_exponent = (
         exp.Anonymous(this="regexp_full_match", expressions=[held, exp.Literal.string(pattern)])
@@ -92,6 +96,15 @@ def identifier(owner: Owner, relation: str) -> "exp.Expr":
     as_written = _of_text(held)
     number = exp.Case(ifs=branches, default=as_written)
     return exp.Case(ifs=[exp.If(this=looks_so, true=number)], default=as_written)
+
+
+def _with_points(held: "exp.Expr") -> "exp.Expr":
+    """A field of a file with decimal commas as one of a file with points; unequal ones stay unequal."""
+    from sqlglot import exp
+
+    pattern = exp.Literal.string(COMMA_OR_POINT)  # what it matches, it matches with the signs exchanged
+    is_number = exp.Anonymous(this="regexp_full_match", expressions=[held, pattern])
+    return exp.Case(ifs=[exp.If(this=is_number, true=swapped(held))], default=held)
 
 
 def identifier_texts(rows: Any, *, typed: bool = True) -> "pa.Array":

@@ -105,19 +105,19 @@ def together(schema: Schema, slots: Mapping[str, Sequence[Slot]], owner: str | N
     for i, (name, column) in enumerate(schema.columns.items()):
         at, held = names.index(name), slots[name]
         parts = [(place(at, k), slot.storage) for k, slot in enumerate(held)]
-        columns.append(_put_together(parts, storage_together(column, held)).as_(f"c{i}", copy=False))
+        columns.append(_put_together(column, parts, storage_together(column, held)).as_(f"c{i}", copy=False))
     if owner is not None:
         columns += [exp.column(place(names.index(owner), k)) for k, _ in enumerate(slots[owner])]
     return exp.select(*columns, copy=False).from_(exp.to_table(relation), copy=False).sql(dialect="duckdb", copy=False)
 
 
-def _put_together(parts: "Sequence[tuple[str, Storage]]", storage: Storage) -> "exp.Expr":
+def _put_together(column: Column, parts: "Sequence[tuple[str, Storage]]", storage: Storage) -> "exp.Expr":
     from sqlglot import exp
 
     held: list[exp.Expr] = [exp.column(name) for name, _ in parts]
     if len(parts) == 1:
         return held[0]
     if any(own != storage for _, own in parts):
-        read = number if storage == "float" else text
-        held = [read(raw, own) for raw, (_, own) in zip(held, parts, strict=True)]
+        kept = [(raw, own) for raw, (_, own) in zip(held, parts, strict=True)]
+        held = [number(raw, own) if storage == "float" else text(raw, own, column.truths) for raw, own in kept]
     return exp.func("coalesce", *held)

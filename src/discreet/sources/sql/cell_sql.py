@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Literal
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Bounded, Categorical, Count, Schema
-from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage, longest_text
-from discreet.schema.columns import level_numbers, level_texts
+from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage, Truths, longest_text
+from discreet.schema.columns import TRUTHS, level_numbers, level_texts
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -49,6 +49,7 @@ __all__ = [
     "parsed",
     "printed",
     "steps",
+    "swapped",
     "text",
     "total",
 ]
@@ -79,9 +80,9 @@ def handed_over(
     columns: list[exp.Expr] = []
     for i, (name, column) in enumerate(schema.columns.items()):
         cell: exp.Expr = exp.column(held[name].column, RAW, quoted=True)
-        if held[name].storage == "text":
-            cut = by_text and column.holds == "levels" and not level_numbers(column)
-            cell = (_begun if cut else _short)(cell, longest_text(column.levels))
+        if held[name].storage in ("comma", "text"):
+            cut = by_text and column.holds == "levels" and column.other_code is None and not level_numbers(column)
+            cell = (_begun if cut else _short)(cell, longest_text(column.compared))
         columns.append(cell.as_(f"c{i}", copy=False))
     if persons:
         person = persons[0] if len(persons) == 1 else exp.func("coalesce", *persons)
@@ -99,7 +100,8 @@ def _short(text: "exp.Expr", longest: int) -> "exp.Expr":
 def _begun(text: "exp.Expr", longest: int) -> "exp.Expr":
     """The beginning of a text, one letter longer than any level: of one that is too long it says that, and no more.
 
-    Only where no level is a number: the beginning of a number is another number.
+    Only where no level is a number, whose beginning is another number, and where texts that are too long count as any
+    other text does.
     """
     from sqlglot import exp
 
@@ -107,11 +109,14 @@ def _begun(text: "exp.Expr", longest: int) -> "exp.Expr":
     return exp.Substring(this=text, start=first, length=letters)
 
 
-def text(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
-    """The text of a cell, compared with the texts of levels."""
+def text(raw: "exp.Expr", storage: Storage, truths: Truths = TRUTHS) -> "exp.Expr":
+    """The text of a cell, compared with the texts of levels; `truths` are those of False and True in its column."""
     from sqlglot import exp
 
-    if storage in ("boolean", "text"):
+    if storage == "boolean" and truths != TRUTHS:
+        branches = ((raw, truths[True]), (exp.Not(this=raw), truths[False]))  # NULL is neither
+        return exp.Case(ifs=[exp.If(this=when, true=exp.Literal.string(then)) for when, then in branches])
+    if storage in ("boolean", "comma", "text"):
         return printed(raw)
     value = number(raw, storage)
     small = exp.Abs(this=value) < exp.Literal.number(LARGEST_WHOLE_FLOAT)
@@ -122,8 +127,8 @@ def text(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
 
 def number(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
     """The cell as a double; NULL if it is not a number."""
-    if storage == "text":
-        return parsed(raw)
+    if storage in ("comma", "text"):
+        return parsed(swapped(raw) if storage == "comma" else raw)
     return parsed(printed(raw)) if storage == "decimal" else cast(raw, "double")
 
 
@@ -178,6 +183,13 @@ def parsed(value: "exp.Expr") -> "exp.Expr":
     from sqlglot import exp
 
     return exp.TryCast(this=value, to=exp.DataType(this=exp.DataType.Type.DOUBLE))
+
+
+def swapped(written: "exp.Expr") -> "exp.Expr":
+    """The text with points for commas and commas for points: a number with a decimal comma as one with a point."""
+    from sqlglot import exp
+
+    return exp.Anonymous(this="translate", expressions=[written, *map(exp.Literal.string, (",.", ".,"))])
 
 
 def level_code(written: "exp.Expr", column: Binary | Categorical) -> "exp.Expr":

@@ -30,6 +30,7 @@ from discreet.sources.sql.cell_sql import (
     number_levels,
     parsed,
     steps,
+    swapped,
     text,
     total,
 )
@@ -210,7 +211,7 @@ def _grouped(
 def _mapped(
     query: Query, columns: Iterable[str], held: Mapping[str, Held], inside: "exp.Select", others: list[str]
 ) -> "exp.Select":
-    """Raw cells to level codes: by text, else by number, else the default code (NULL: the row is excluded)."""
+    """Raw cells to level codes: by text, by number, or that of others or bad cells (NULL: the row is excluded)."""
     from sqlglot import exp
 
     carried = [exp.column(name) for name in others]
@@ -218,14 +219,19 @@ def _mapped(
     for name in columns:
         i, column = query.columns.index(name), query.schema.column(name)
         assert column.holds == "levels"  # groupings hold no other kind
-        written = text(exp.column(f"raw_{i}"), held[name].storage)
+        written = text(exp.column(f"raw_{i}"), held[name].storage, column.truths)
         keys.append(level_code(written, column).as_(f"level_{i}", copy=False))
         candidates: list[exp.Expr] = [exp.column(f"level_{i}")]
         numbers = number_levels(column)
         if numbers:
-            keys.append(parsed(written).as_(f"number_{i}", copy=False))
+            digits = swapped(written) if held[name].storage == "comma" else written
+            keys.append(parsed(digits).as_(f"number_{i}", copy=False))
             joins.append((f"number_{i}", numbers))
             candidates.append(exp.column("code", f"number_{i}_levels"))
+        if column.other_code is not None:  # a text that is no level, not even the empty one
+            keys.append(exp.NEQ(this=written, expression=exp.Literal.string("")).as_(f"there_{i}", copy=False))
+            other = exp.If(this=exp.column(f"there_{i}"), true=exp.Literal.number(column.other_code))
+            candidates.append(exp.Case(ifs=[other]))
         if column.default_code is not None:
             candidates.append(exp.Literal.number(column.default_code))
         codes.append(exp.func("coalesce", *candidates).as_(f"code_{i}", copy=False))
