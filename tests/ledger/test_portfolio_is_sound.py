@@ -307,11 +307,12 @@ def total(counts: Iterable[tuple[int, int, int]]) -> tuple[int, ...]:
     return tuple(map(sum, zip(*counts, strict=True)))
 
 
-def test_ten_thousand_histories_are_admitted_exactly_when_some_member_admits(quick: None) -> None:
-    admitted, refused, unsure = total(follow(seed) for seed in range(10_000))
+@pytest.mark.parametrize("histories", [3_000, pytest.param(10_000, marks=pytest.mark.audit)])
+def test_histories_are_admitted_exactly_when_some_member_admits(quick: None, histories: int) -> None:
+    admitted, refused, unsure = total(follow(seed) for seed in range(histories))
     print(f"{admitted} requests admitted, {refused} refused, {unsure} too close to tell")
-    assert admitted > 30_000
-    assert refused > 10_000
+    assert admitted > 3 * histories
+    assert refused > histories
     assert unsure < 10  # (epsilon, delta) parts that pass 1% of delta by the rounding of a double
 
 

@@ -263,7 +263,9 @@ def planted(runs: int, name: str = "poisson", **changed: object) -> Ranks:
     return rank_uniformity(ranks(family, runs, **{**honest, **changed}))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", list(FAMILIES))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.audit] if name == "exponential" else []) for name in FAMILIES]
+)
 def test_clamped_families_are_calibrated(name: str) -> None:
     """100 runs, half of them with a private size, and half of each with the other noise law: false alarm 1e-4.
 
