@@ -317,4 +317,7 @@ def test_a_study_is_one_purchase_and_one_by_one_is_another(run: Callable, study:
     assert (at_once.code, len(at_once.document["releases"])) == (0, 5)
     assert [made["price"]["share"] for made in at_once.document["releases"]] == pytest.approx([0.2] * 5)
     assert "100.0% of the budget" in run("ledger", "show", "study.ledger").out
-    assert "share" in run("plan", "study.toml", "--n", "100", "--runs", "2", "--only", "r1").out
+    planned = run("plan", "study.toml", "--runs", "2", "--only", "r1", "--n", "1000").out
+    assert "paid before: nothing more" in planned  # a closed ledger refuses only what is new
+    (folder / "study.toml").write_text((folder / "study.toml").read_text().replace('label = "1"', 'label = "new"'))
+    assert "would be refused" in run("plan", "study.toml", "--runs", "2", "--only", "r1", "--n", "1000").out

@@ -5,16 +5,16 @@ release whose neighbouring laws are dominated by a pair (P, Q) may pay c, and le
 
     H_e'(P ⊗ N(0,1) ‖ Q ⊗ N(√(b-c),1)) ≤ H_e'(N(0,1) ‖ N(√b,1)) + SLACK                                        (1)
 
-By induction every adaptive interaction is dominated by the Gaussian it began with, up to the slacks, which add up: they
-are paid from another part of delta. Prices that are enough are an up-set, so the smallest is found by bisection and
-its upper end is charged. A pair that looks different from its two sides is checked from both (negative e' of one order
+By induction every adaptive interaction is dominated by the Gaussian it began with, up to the slacks, which add up: a
+part of delta is kept for them. Prices that are enough are an up-set, so the smallest is found by bisection and its
+upper end is charged. A pair that looks different from its two sides is checked from both (negative e' of one order
 are positive e' of the other): checked from one side only, it could be charged 6.6 times too little.
 
 (1) is checked for all e' ≥ 0 at once. Both sides are convex in a = e^e'. Between two nodes the left side is below its
 chord and the right side above its tangents, one at each node; each is compared with the chord up to the middle. Beyond
 the last node the left side is below the slack, and falls. What is computed is moved outward by more than its rounding.
 
-    GaussianDP(mu)      mu², exactly, whatever is left  (in `ledger.portfolio`)
+    GaussianDP(mu)      mu², exactly, whatever is left  (in `ledger.members`)
     pure, k times       losses (2i - k) epsilon with binomial probabilities: randomised response dominates
     bounded range       for every t in [0, epsilon] the two losses t and t - epsilon: intervals of t are dominated by
                         the two losses (t_high, t_low - epsilon), and halved until that is enough

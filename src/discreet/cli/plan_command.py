@@ -10,9 +10,8 @@ from discreet.errors import QueryError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from discreet.cli.study import Request
+    from discreet.cli.study import Request, Study
     from discreet.guarantee import Budget
     from discreet.planning import Plan
     from discreet.planning.wanted_width import Reached
@@ -81,7 +80,7 @@ def plan(
             refused[request.name] = problem
     if not plans:
         raise next(iter(refused.values()))
-    plans = _shared(loaded.ledger, plans)
+    plans = _shared(loaded, plans)
     if as_json:
         answers = [{"name": request.name, **made.to_json(), "cells": made.cells} for request, made in plans]
         nothing = [{"name": name, "refused": str(reason)} for name, reason in refused.items()]
@@ -97,15 +96,24 @@ def plan(
         terminal.facts(screen, name, [("refused", str(reason))])
 
 
-def _shared(ledger: "Path", plans: "list[tuple[Request, Plan]]") -> "list[tuple[Request, Plan]]":
-    """The plans with the share that each release would take of the study's ledger, all bought together."""
+def _shared(study: "Study", plans: "list[tuple[Request, Plan]]") -> "list[tuple[Request, Plan]]":
+    """The plans with the share that each release would take of the study's ledger: what is not paid, bought at once."""
+    from discreet.cli.release_command import known_entry
     from discreet.ledger import Ledger
-    from discreet.planning.shares import shares_of
+    from discreet.planning.shares import Share, shares_of
 
-    if not ledger.exists():
+    if not study.ledger.exists():
         return plans
-    shares = shares_of([made.guarantee for _, made in plans], Ledger.open(ledger))
-    return [(request, replace(made, share=share)) for (request, made), share in zip(plans, shares, strict=True)]
+    ledger = Ledger.open(study.ledger)
+    entries = ledger.entries()
+    paid = [made.reached is None and known_entry(study, request, entries) is not None for request, made in plans]
+    new = [made.guarantee for (_, made), known in zip(plans, paid, strict=True) if not known]
+    shares = iter(shares_of(new, ledger))
+    before = Share(0.0, "paid before: nothing more")
+    return [
+        (request, replace(made, share=before if known else next(shares)))
+        for (request, made), known in zip(plans, paid, strict=True)
+    ]
 
 
 def _wanted(option: str, text: str | None) -> "float | dict[str, float] | None":

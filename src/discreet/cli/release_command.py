@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.ledger import Entry, Ledger
     from discreet.sources import Dataset
 
-__all__ = ["release"]
+__all__ = ["known_entry", "release"]
 
 HOW = {
     None: "paid now",
@@ -111,7 +111,7 @@ def _releases(study: "Study", requests: Sequence["Request"], ledger: "Ledger", o
 def _quotes(study: "Study", requests: Sequence["Request"], ledger: "Ledger", one_by_one: bool) -> Iterator[Step]:
     """What each release would cost and leave, from the study and the ledger alone."""
     entries, left = ledger.entries(), ledger.remaining()
-    asked = [(request, request.guarantee(study.schema), _known(study, request, entries)) for request in requests]
+    asked = [(request, request.guarantee(study.schema), known_entry(study, request, entries)) for request in requests]
     new = [guarantee for _, guarantee, known in asked if known is None]
     charges = iter(ledger.quote_in_turn(new) if one_by_one else ledger.quote(new))
     for request, guarantee, known in asked:
@@ -154,7 +154,7 @@ def _step(
     return Step(document, lines)
 
 
-def _known(study: "Study", request: "Request", entries: Sequence["Entry"]) -> "Entry | None":
+def known_entry(study: "Study", request: "Request", entries: Sequence["Entry"]) -> "Entry | None":
     """The entry of the same request; where n is still to be counted, requests are compared without it."""
     from discreet.release import recipe_of
 

@@ -48,7 +48,7 @@ __all__ = [
 
 EXACT = Context(prec=160)
 SLACK = Decimal("0.01")  # of delta, whatever the first request is
-FIRST, SECOND, SPREAD = Decimal("0.86"), Decimal("0.10"), Decimal("0.03")  # the best member, the other, other orders
+FIRST, SECOND = Decimal("0.86"), Decimal("0.10")  # the best member and the other; the rest is spread over other orders
 EVEN = (Decimal("0.5"), Decimal("0.4"))  # gaussian and the main order after a pure request: what follows is open
 ORDERS = tuple(Decimal(f"{1.02**k:.3f}") for k in range(20, 470, 3))  # of which the main one is the best: 1.5 to 10,000
 LEAST_ORDER = Decimal("1.1")
