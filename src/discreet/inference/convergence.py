@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.inference.diagnostics import FEWEST_DRAWS, bulk_ess, split_rhat
-from discreet.numerics.arrays import Array
 
-__all__ = ["LARGEST_RHAT", "SMALLEST_ESS", "Mixing", "mixing", "until_mixed"]
+__all__ = ["LARGEST_RHAT", "SMALLEST_ESS", "Mixing", "mixing", "until_mixed", "worst"]
 
 LARGEST_RHAT = 1.01  # [Vehtari et al. 2021]
 SMALLEST_ESS = 400
@@ -51,13 +50,23 @@ def mixing(chains: Mapping[str, NDArray[Any]]) -> Mixing:
 
     Fewer than 4 draws say nothing, so they have not converged.
     """
-    moving = [moved for values in chains.values() if (moved := _moving(values)).shape[-1]]
-    if not moving:
-        return Mixing(1.0, np.inf)
-    numbers = np.concatenate(moving, axis=-1)
-    if numbers.shape[1] < FEWEST_DRAWS:
+    if min(np.shape(values)[1] for values in chains.values()) < FEWEST_DRAWS:
         return Mixing(np.inf, 0.0)
-    return Mixing(float(np.max(split_rhat(numbers))), float(np.min(bulk_ess(numbers))))
+    moving = {name: values for name, values in chains.items() if _moves(values).any()}
+    return worst(
+        moving,
+        {name: split_rhat(values) for name, values in moving.items()},
+        {name: bulk_ess(values) for name, values in moving.items()},
+    )
+
+
+def worst(chains: Mapping[str, NDArray[Any]], rhat: Mapping[str, ArrayLike], ess: Mapping[str, ArrayLike]) -> Mixing:
+    """The same from diagnostics that are already known, by name."""
+    moves = {name: _moves(values) for name, values in chains.items()}
+    return Mixing(
+        max((float(np.max(np.asarray(rhat[name])[some])) for name, some in moves.items() if some.any()), default=1.0),
+        min((float(np.min(np.asarray(ess[name])[some])) for name, some in moves.items() if some.any()), default=np.inf),
+    )
 
 
 def until_mixed(
@@ -89,8 +98,7 @@ def until_mixed(
     return drawn
 
 
-def _moving(values: NDArray[Any]) -> Array:
-    """The numbers (chains, draws, numbers) that are not the same in all draws."""
-    chains = np.asarray(values, dtype=float)
-    flat = chains.reshape(*chains.shape[:2], -1)
-    return np.asarray(flat[..., np.any(flat != flat[:1, :1], axis=(0, 1))])
+def _moves(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which numbers are not the same in all draws."""
+    chains = np.asarray(values)
+    return np.asarray(np.any(chains != chains[:1, :1], axis=(0, 1)))
