@@ -73,13 +73,13 @@ class SecondStage:
     def query(self, first: "Statistics", value: Mapping[str, Any], laws: Mapping[str, Spread]) -> Influences:
         """What is asked of the rows, given what the first stage released: a total function of public numbers."""
         groups = [value] if first.by is None else [_group(first, value, g) for g, _ in enumerate(first.groups)]
-        functions = tuple(self._functions(first, own, laws) for own in groups)
+        functions = tuple(self.functions(first, own, laws) for own in groups)
         return Influences(first.schema, first.columns, self.axes, self.categories, functions, first.by)
 
-    def _functions(
+    def functions(
         self, first: "Statistics", value: Mapping[str, Any], laws: Mapping[str, Spread]
     ) -> tuple[Influence, ...]:
-        """Of one group."""
+        """Those of the table, or of one group, given what was released of it."""
         numbers = tuple(axis.column for axis in self.axes)
         estimate = first_estimate(first, value, laws, numbers, self.categories)
         deviation = laws[self.name].variance ** 0.5 / self.unit
