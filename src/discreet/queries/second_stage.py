@@ -10,8 +10,8 @@ s² the variance of e, and Q the inverse of the features' covariances:
 | slope or effect j | e · row j of Q · (x - m) | s² Q_jj |
 | intercept, at x = 0 | e · (1 - a' Q (x - m)), a the mean less that x | s² (1 + a' Q a) |
 
-The cap B lets a noisy sum still tell kappa, E psi² over its reference: as large as the noise allows, a quarter of the
-rows over its deviation, and at least 30.
+The cap B lets a noisy sum still tell kappa, E psi² over its reference: as large as the noise allows, half of the
+rows over its deviation (which then is half of the reference), and at least 30.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SecondStage", "followed_by_influences"]
 
-LEAST_BOUND, PART = 30.0, 0.25
+LEAST_BOUND, PART = 30.0, 0.5
 FARTHEST = 1e12  # of an intercept from the data, in half-ranges
 
 
