@@ -16,7 +16,7 @@ import numpy as np
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, Parameters, from_niw
-from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, column_names
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, check_robust, column_names
 from discreet.models.gaussian import (
     SHAPE,
     SIGMAS,
@@ -38,6 +38,7 @@ from discreet.models.gaussian import (
 )
 from discreet.posterior import ChainsPosterior
 from discreet.queries.counts_and_sums import Axis, levels_of
+from discreet.queries.second_stage import followed_by_influences
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
 from discreet.schema import Binary, Categorical, Schema
 
@@ -66,6 +67,9 @@ class LinearRegression(StatisticsModel):
     level_prior
         Dirichlet concentration of the levels of every category. Numeric features may differ between levels, by one or
         two of their standard deviations a priori.
+    robust
+        True spends 5% of the budget on how unequal the errors are, how heavy their tails, and how rows of a person go
+        together, for the widths of coefficients and variance; None assumes independent errors of one variance.
     """
 
     target: str
@@ -74,8 +78,10 @@ class LinearRegression(StatisticsModel):
     feature_prior: Niw | None = None
     level_prior: float = 1.0
     by: str | None = None
+    robust: bool | None = None
 
     def __post_init__(self) -> None:
+        check_robust("LinearRegression", self.robust)
         features = column_names("LinearRegression.features", self.features)
         if self.target in features:
             raise QueryError(f"LinearRegression.features must not contain the target, got {list(features)!r}")
@@ -86,9 +92,14 @@ class LinearRegression(StatisticsModel):
             object.__setattr__(self, "prior", _checked_nig(self.prior))
 
     def query(self, schema: Schema) -> Statistics:
-        """X'X, X'y and y'y, jointly."""
+        """X'X, X'y and y'y, jointly; then, if robust, how much influence rows have on each coefficient."""
         self._system(schema)  # refuses priors that do not fit the columns
-        return moment_query(schema, self._numbers(schema), self._categories(schema), self.by)
+        categories = self._categories(schema)
+        query = moment_query(schema, self._numbers(schema), categories, self.by)
+        if not self.robust:
+            return query
+        reported = (*self.coefficient_names(schema), "variance")
+        return followed_by_influences(query, reported, self._axes(schema), categories, is_regression=True)
 
     def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
         """Draws of coefficients and error variance given the noisy moments of the clamped records."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters, from_niw
-from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, column_names
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, check_robust, column_names
 from discreet.models.gaussian import (
     Niw,
     chains_of,
@@ -27,6 +27,7 @@ from discreet.models.gaussian import (
 )
 from discreet.posterior import ChainsPosterior
 from discreet.queries.counts_and_sums import Axis
+from discreet.queries.second_stage import followed_by_influences
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
 from discreet.schema import Schema
 
@@ -39,21 +40,26 @@ class MultivariateNormal(StatisticsModel):
 
     `prior` is (mean, strength, degrees, scale): a vector, two numbers and a matrix. Without one: the middle of the
     declared ranges with the strength of one record, and independent columns whose ranges are six standard deviations.
+    `robust=True` spends 5% of the budget on how heavy the tails are and how rows of a person go together, for the width
+    of every variance (of covariances nothing is asked).
     """
 
     columns: tuple[str, ...]
     prior: Niw | None = None
     by: str | None = None
+    robust: bool | None = None
 
     def __post_init__(self) -> None:
+        check_robust("MultivariateNormal", self.robust)
         object.__setattr__(self, "columns", column_names("MultivariateNormal.columns", self.columns))
         if self.prior is not None:
             object.__setattr__(self, "prior", checked_niw("MultivariateNormal.prior", self.prior, len(self.columns)))
 
     def query(self, schema: Schema) -> Statistics:
-        """All sums and products, jointly."""
+        """All sums and products, jointly; then, if robust, how much the squares vary."""
         self._system(schema)  # refuses a prior that does not fit
-        return moment_query(schema, self.columns, (), self.by)
+        query = moment_query(schema, self.columns, (), self.by)
+        return followed_by_influences(query, self.columns, self._axes(schema)) if self.robust else query
 
     def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
         """Draws of mean and covariance given the noisy moments of the clamped records."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, NormalNode, Parameters
-from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, number
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, check_robust, number
 from discreet.models.gaussian import (
     SHAPE,
     SIGMAS,
@@ -30,6 +30,7 @@ from discreet.models.gaussian import (
 )
 from discreet.posterior import ChainsPosterior
 from discreet.queries.counts_and_sums import Axis
+from discreet.queries.second_stage import followed_by_influences
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
 from discreet.schema import Schema
 
@@ -41,14 +42,17 @@ class Normal(StatisticsModel):
     """Mean and variance of a bounded column.
 
     `prior` is (mean, strength, shape, scale). Without one: the middle of the declared range with the strength of one
-    record, and a variance for which the range is about six standard deviations (shape 3).
+    record, and a variance for which the range is about six standard deviations (shape 3). `robust=True` spends 5% of
+    the budget on how heavy the tails are and how rows of a person go together, for the width of the variance.
     """
 
     column: str
     prior: tuple[float, float, float, float] | None = None
     by: str | None = None
+    robust: bool | None = None
 
     def __post_init__(self) -> None:
+        check_robust("Normal", self.robust)
         if self.prior is None:
             return
         if not isinstance(self.prior, tuple | list) or len(self.prior) != 4:
@@ -57,9 +61,10 @@ class Normal(StatisticsModel):
         object.__setattr__(self, "prior", (number("Normal.prior", self.prior[0]), *rest))
 
     def query(self, schema: Schema) -> Statistics:
-        """Sum and sum of squares, jointly."""
+        """Sum and sum of squares, jointly; then, if robust, how much the squares vary."""
         self._system(schema)  # refuses a prior that does not fit
-        return moment_query(schema, (self.column,), (), self.by)
+        query = moment_query(schema, (self.column,), (), self.by)
+        return followed_by_influences(query, ("variance",), self._axes(schema)) if self.robust else query
 
     def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
         """Draws of mean and variance given the noisy moments of the clamped records."""
