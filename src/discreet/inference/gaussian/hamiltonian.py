@@ -97,9 +97,7 @@ class _Chains:
         tunings[:, [0, 1, 4]] = np.log(FIRST_STEP)
         return cls(target, rngs, states, tunings, root)
 
-    def advance(
-        self, count: int, *, learn: bool = False, progress: Callable[[int], None] | None = None
-    ) -> Array:
+    def advance(self, count: int, *, learn: bool = False, progress: Callable[[int], None] | None = None) -> Array:
         """The next draws of all chains, (chains, draws, coordinates)."""
         from discreet.inference.gaussian.kernels.trajectories import run_trajectories
 
@@ -138,6 +136,12 @@ def first_point(target: Target) -> Array:
     for j in range(p):
         theta[at + j] = np.log(0.3)
         at += j + 1
+    grid = target.unseen.size_grid
+    if grid.size:  # every cell is counted equally often
+        counts = target.released.first < 0
+        often = target.released.members[counts].sum(axis=0).max()
+        rows = np.clip(target.released.value[counts].sum() / often, grid[0] + 0.5, grid[-1] - 0.5)
+        theta[-1] = np.log((rows - grid[0]) / (grid[-1] - rows))
     return theta
 
 
@@ -151,5 +155,8 @@ def _named(target: Target, thetas: Array) -> SampleMoments:
     unseen_draws(target.nodes, target.unseen, flat, size, shares, means, factors)
     within = factors @ np.swapaxes(factors, -1, -2)
     return SampleMoments(
-        size.reshape(leading), shares.reshape(*leading, -1), means.reshape(*leading, p, cells), within.reshape(*leading, p, p)
+        size.reshape(leading),
+        shares.reshape(*leading, -1),
+        means.reshape(*leading, p, cells),
+        within.reshape(*leading, p, p),
     )

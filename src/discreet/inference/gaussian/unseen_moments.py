@@ -29,7 +29,7 @@ from discreet.schema.row_counts import Sizes
 if TYPE_CHECKING:
     from discreet.inference.gaussian.kernels.unseen_layout import Nodes, Released, Unseen
 
-__all__ = ["MOST_CELLS", "BoxPrior", "Target", "cells_of", "dummies", "target_of"]
+__all__ = ["MOST_CELLS", "BoxPrior", "Target", "cells_of", "dummies", "priors_of", "target_of"]
 
 MOST_CELLS = 20_000  # combinations of levels that are gone through for every gradient
 SIZE_NODES = 400  # totals at which the prior of a private number of rows is kept
@@ -109,7 +109,7 @@ def target_of(
     widest = design.shape[1] + p - 1
     return Target(
         released,
-        _nodes(system, axes, box, tuple(conjugate), widest),
+        priors_of(system, axes, box, tuple(conjugate)),
         _unseen(cells, levels, design if wide else np.eye(len(cells)), design, sizes, concentration, widest),
     )
 
@@ -168,18 +168,16 @@ def _size_grid(sizes: Sizes, widest: int) -> tuple[Array, Array]:
     return grid, np.maximum(weight - weight.max(), -1e4)
 
 
-def _nodes(
-    system: GaussianSystem, axes: Sequence[Axis], box: BoxPrior, conjugate: tuple[bool, ...], widest: int
-) -> "Nodes":
+def priors_of(system: GaussianSystem, axes: Sequence[Axis], box: BoxPrior, conjugate: tuple[bool, ...]) -> "Nodes":
     """Conjugate priors in half-ranges: x = centre + half u, for regressors (constant, dummies, earlier numbers)."""
     from discreet.inference.gaussian.kernels.unseen_layout import Nodes
 
-    p = len(axes)
+    p, effects = len(axes), sum(factor.levels - 1 for factor in system.factors)
+    widest = effects + p
     mean, precision = np.zeros((p, widest)), np.zeros((p, widest, widest))
     shape, rate = np.ones(p), np.ones(p)
     half = np.array([axis.unit * axis.reach for axis in axes])
     centre = np.array([axis.centre for axis in axes])
-    effects = sum(factor.levels - 1 for factor in system.factors)
     for j, node in enumerate(system.nodes):
         if not conjugate[j]:
             continue
