@@ -54,7 +54,7 @@ def simulated(
     return kappa, ExcessVariance((total + noise * drawn) * UNIT, law, UNIT, bound, NOTHING, NOTHING, 0.0)
 
 
-@pytest.mark.parametrize("law", [DiscreteLaplace(60.0 * UNIT), DiscreteGaussian(60.0 * UNIT)], ids=str)
+@pytest.mark.parametrize("law", [DiscreteLaplace(6.0 * UNIT), DiscreteGaussian(6.0 * UNIT)], ids=str)
 def test_ranks_are_uniform_over_the_prior_and_noise_left_out_is_seen(law: Any) -> None:
     rng = np.random.default_rng(3)
     for noise, passes in ((1.0, True), (12.0, False)):
