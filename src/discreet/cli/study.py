@@ -52,7 +52,7 @@ class Request:
 
     def cells(self, schema: Schema) -> dict[str, str]:
         """What each column that is used does with cells that are no level or no number: from the declaration alone."""
-        return {name: schema.column(name).other_cells() for name in self._query(schema).columns}
+        return {name: schema.columns[name].other_cells() for name in self._query(schema).columns}
 
     def _query(self, schema: Schema) -> Query:
         counted_later = schema.relation == "replace-one" and schema.n is None
