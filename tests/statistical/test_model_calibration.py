@@ -29,6 +29,7 @@ COLUMNS = {
 }
 # Priors under which some records sit on a bound, so that a forgotten clamp shows.
 EXAMPLES = {
+    "BadCells": dc.BadCells(("age", "smoker"), prior=2.0),
     "BayesianNetwork": dc.BayesianNetwork({"ward": (), "smoker": ("ward",), "flu": ("smoker",)}),
     "BetaBernoulli": dc.BetaBernoulli("smoker", prior=(2.0, 3.0)),
     "DirichletCategorical": dc.DirichletCategorical("ward", prior=(1.0, 2.0, 0.5)),
@@ -44,6 +45,7 @@ EXAMPLES = {
 }
 # A planted error of the prior: what the posterior believes instead.
 OTHER_PRIORS: dict[str, Any] = {
+    "BadCells": 30.0,
     "BayesianNetwork": 8.0,
     "BetaBernoulli": (20.0, 5.0),
     "DirichletCategorical": (8.0, 1.0, 8.0),
