@@ -274,7 +274,5 @@ def level_column(schema: Schema, column: str) -> LevelColumn:
     seen = declared.as_levels
     if seen is None:
         kind = type(declared).__name__
-        raise QueryError(
-            f"Counts.columns must be binary or categorical, or numbers with cut=, got {column!r}, a {kind}"
-        )
+        raise QueryError(f"Counts.columns must be binary or categorical, got {column!r}, a {kind} without cut=")
     return seen
