@@ -77,7 +77,7 @@ class Bounded(_OfNumbers):
             object.__setattr__(self, "cut", self._checked_cut(self.cut))
 
     def _checked_cut(self, cut: Any) -> tuple[float, ...]:
-        points = tuple(cut) if isinstance(cut, Sequence) and not isinstance(cut, str) else ()
+        points = tuple(cut) if hasattr(cut, "__iter__") and not isinstance(cut, str) else ()
         if not points or not all(is_number(point) and self.lower < point < self.upper for point in points):
             raise SchemaError(f"Bounded.cut must be a list of numbers strictly between the bounds, got {cut!r}")
         steps = [self.steps(point) for point in (self.lower, *points)]
@@ -144,7 +144,7 @@ class Count(_OfNumbers):
             object.__setattr__(self, "cut", self._checked_cut(self.cut))
 
     def _checked_cut(self, cut: Any) -> tuple[int, ...]:
-        points = tuple(cut) if isinstance(cut, Sequence) and not isinstance(cut, str) else ()
+        points = tuple(cut) if hasattr(cut, "__iter__") and not isinstance(cut, str) else ()
         if not points or not all(is_integer(point) and 1 <= point <= self.upper for point in points):
             raise SchemaError(f"Count.cut must be a list of whole numbers from 1 to {self.upper}, got {cut!r}")
         if any(here >= there for here, there in pairwise(points)):

@@ -78,7 +78,8 @@ def groupings(query: Statistics) -> tuple[Grouping, ...]:
     A column that excludes rows is part of every grouping: its bad cells remove the row from all statistics.
     """
     categorical, _ = _kinds(query, query.columns)
-    size = {name: len(query.schema.column(name).levels) + 1 for name in categorical}
+    seen = {name: query.schema.column(name) for name in categorical}
+    size = {name: len(column.compared or column.levels) + 1 for name, column in seen.items()}  # raw cells are grouped
     if prod(size.values()) <= LARGEST_JOINT_TABLE:
         return (Grouping(tuple(categorical), query.statistics),)
     needed = {s.name: {*_excluding(query), *s.columns} & size.keys() for s in query.statistics}
