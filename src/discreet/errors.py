@@ -8,6 +8,8 @@
     ├── LedgerError      the ledger file is missing, damaged, busy or of another version
     └── ReleaseError     a release could not be made, read or saved
 
+`UnknownLevels` is a warning: cells of new rows, which are the user's own, are no declared level or no number.
+
 No message ever contains a value taken from a row: names, declared bounds and declared levels only.
 """
 
@@ -19,6 +21,7 @@ __all__ = [
     "QueryError",
     "ReleaseError",
     "SchemaError",
+    "UnknownLevels",
 ]
 
 
@@ -48,3 +51,12 @@ class LedgerError(DiscreetError):
 
 class ReleaseError(DiscreetError):
     """A release could not be made, read or saved."""
+
+
+class UnknownLevels(UserWarning):
+    """Cells of new rows are no declared level or no number: `counts` says how many, by column."""
+
+    def __init__(self, counts: dict[str, int], meaning: dict[str, str]) -> None:
+        told = "; ".join(f"{number} in column {name!r}: {meaning[name]}" for name, number in counts.items())
+        super().__init__(f"cells of new rows are no declared level or number, {told}")
+        self.counts = counts

@@ -36,7 +36,8 @@ from discreet.models.gaussian import (
     to_niw,
     vector,
 )
-from discreet.posterior import ChainsPosterior
+from discreet.posterior import ChainsPosterior, RegressionPosterior
+from discreet.posterior.records.declared_records import NumberColumn
 from discreet.queries.counts_and_sums import Axis, levels_of
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
 from discreet.schema import Binary, Categorical, Schema
@@ -171,7 +172,14 @@ class LinearRegression(StatisticsModel):
         last = len(self._numbers(schema)) - 1
         found = {"coefficients": parameters[f"coefficients[{last}]"], "variance": parameters[f"variance[{last}]"]}
         labels = {"coefficients": {"coefficient": self.coefficient_names(schema)}}
-        return ChainsPosterior(found, labels, f"posterior of the regression of {self.target}")
+        columns = (*self._numbers(schema)[:-1], *self._categories(schema))  # in the order of the coefficients
+        return RegressionPosterior(
+            found,
+            labels,
+            f"posterior of the regression of {self.target}",
+            features={name: schema.column(name) for name in columns},
+            target=NumberColumn.of(schema, self.target),
+        )
 
 
 def _with_shifts(node: NormalNode, factors: int, effects: int) -> NormalNode:

@@ -26,6 +26,7 @@ from discreet.models.gaussian import (
     to_niw,
 )
 from discreet.posterior import ChainsPosterior
+from discreet.posterior.records.declared_records import DeclaredRecords
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
 from discreet.schema import Schema
@@ -80,6 +81,10 @@ class MultivariateNormal(StatisticsModel):
         mean, covariance = system.mean_and_covariance(parameters)
         return {"mean": mean, "covariance": covariance}, rows
 
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """All columns."""
+        return DeclaredRecords.numbers(schema, *self.columns)
+
     def _axes(self, schema: Schema) -> tuple[Axis, ...]:
         return moment_axes(schema, self.columns)
 
@@ -95,7 +100,7 @@ class MultivariateNormal(StatisticsModel):
 
 @dataclass(frozen=True)
 class _NormalRecords:
-    """New records, before clamping: a column of cells by name."""
+    """New records, a column of cells by name; they are clamped to what is declared afterwards."""
 
     columns: tuple[str, ...]
 

@@ -29,6 +29,7 @@ from discreet.models.gaussian import (
     system_rows,
 )
 from discreet.posterior import ChainsPosterior
+from discreet.posterior.records.declared_records import DeclaredRecords, NumberColumn
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
 from discreet.schema import Schema
@@ -83,6 +84,10 @@ class Normal(StatisticsModel):
         parameters, rows, _ = system_rows(self._system(schema), self._axes(schema), n, rng)
         return {"mean": parameters["coefficients[0]"][0], "variance": parameters["variance[0]"]}, rows
 
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """The column itself."""
+        return DeclaredRecords.alone(NumberColumn.of(schema, self.column))
+
     def _axes(self, schema: Schema) -> tuple[Axis, ...]:
         return moment_axes(schema, (self.column,))
 
@@ -97,7 +102,7 @@ class Normal(StatisticsModel):
 
 @dataclass(frozen=True)
 class _NormalCells:
-    """New cells, before clamping."""
+    """New cells; they are clamped to what is declared afterwards."""
 
     def draw(self, parameters: Mapping[str, NDArray[np.float64]], rng: np.random.Generator) -> NDArray[np.float64]:
         """One cell for every mean and variance."""

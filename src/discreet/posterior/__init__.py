@@ -17,6 +17,9 @@ from discreet.posterior.level_probabilities import DirichletLattice, DirichletPo
 from discreet.posterior.network_tables import NetworkRecords, network_from_tables
 from discreet.posterior.pooled import Likelihood, PooledPosterior, Scalar, pooled_posterior
 from discreet.posterior.record_laws import BernoulliRecord, LevelRecord, OneParameter, RecordLaw
+from discreet.posterior.records.declared_records import DeclaredRecords
+from discreet.posterior.records.network_answers import NetworkPosterior
+from discreet.posterior.records.regression_answers import RegressionPosterior
 
 __all__ = [
     "BernoulliRecord",
@@ -24,6 +27,7 @@ __all__ = [
     "ChainsPosterior",
     "CoefficientDraws",
     "CurvePosterior",
+    "DeclaredRecords",
     "DirichletLattice",
     "DirichletPosterior",
     "Draws",
@@ -36,11 +40,13 @@ __all__ = [
     "Link",
     "NaiveBayesPlugIn",
     "NaiveBayesPosterior",
+    "NetworkPosterior",
     "NetworkRecords",
     "OneParameter",
     "PooledPosterior",
     "Posterior",
     "RecordLaw",
+    "RegressionPosterior",
     "Scalar",
     "beta_from_count",
     "beta_from_two_counts",

@@ -130,25 +130,40 @@ class EventLogPosterior(Posterior):
         drawn = self._everything.sample(n, rng)
         return {**drawn, "state": drawn["state"].astype(np.int64)}
 
-    def predict(
+    def simulate(
         self,
         n: int,
         rng: np.random.Generator | None = None,
         *,
         region: str | None = None,
         time: str | None = None,
-    ) -> dict[str, Codes]:
-        """Codes of n new events by column, each from its own draw, in one declared region and time.
+    ) -> Any:
+        """N new events by column, each from its own draw, in one declared region and time.
 
         Where region or time is left out, every declared one is alike: the model has no law of how many events occur.
         """
-        rng, grid = np.random.default_rng(rng), self.coordinates
+        rng = np.random.default_rng(rng)
+        return self._as_declared(self._events(n, None, rng, region, time))
+
+    def _one_by_one(self, m: int, rng: np.random.Generator) -> list[Any]:
+        """The numbers of different draws."""
+        count = self.cells.shape[0] * self.cells.shape[1]
+        return list(rng.choice(count, size=m, replace=m > count))
+
+    def _given(self, parameters: Any, n: int, rng: np.random.Generator) -> Any:
+        return self._events(n, parameters, rng)
+
+    def _events(
+        self, n: int, given: int | None, rng: np.random.Generator, region: str | None = None, time: str | None = None
+    ) -> dict[str, Codes]:
+        """Codes of events, all given one draw, or each its own."""
+        grid = self.coordinates
         where = [
             np.full(n, _place(levels, level)) if level is not None else rng.integers(len(levels), size=n)
             for level, levels in ((region, grid.regions), (time, grid.times))
         ]
         flat = _flat(self.cells)
-        draw = rng.integers(len(flat), size=n)
+        draw = rng.integers(len(flat), size=n) if given is None else np.full(n, given)
         state = flat[draw, *where]
         events = {
             name: draw_codes(_flat(self.parameters.chains[name])[draw, state], rng) for name in self.coordinates.fields
@@ -167,7 +182,11 @@ class EventLogPosterior(Posterior):
         found = self._everything.to_datatree(draws, rng, attributes)["posterior"].to_dataset()
         return xarray.DataTree.from_dict({"posterior": found.assign(state=found["state"].astype(np.int64))})
 
-    def table(self) -> str:
+    def table(self, n: int | None = None, rng: np.random.Generator | None = None) -> Any:
+        """A synthetic table of n events, alike over regions and times; without a number the map of states, `map()`."""
+        return self.map() if n is None else super().table(n, rng)
+
+    def map(self) -> str:
         """The map of states as text: regions down, times across, one sign for every cell."""
         grid, states = self.coordinates, self.states()
         names = _columns([grid.time, *grid.regions])
@@ -181,7 +200,7 @@ class EventLogPosterior(Posterior):
         return "\n\n".join(blocks)
 
     def __str__(self) -> str:
-        parts = [self.title, "\n".join(self._state_lines()), self.table()]
+        parts = [self.title, "\n".join(self._state_lines()), self.map()]
         used = np.unique(self.states()).tolist()
         for begin in range(0, len(used), STATES_ABREAST):
             parts += [self._bars(name, used[begin : begin + STATES_ABREAST]) for name in self.coordinates.fields]
@@ -258,7 +277,7 @@ def _flat(values: NDArray[Any]) -> NDArray[Any]:
 
 def _place(levels: tuple[str, ...], level: str) -> int:
     if str(level) not in levels:
-        raise QueryError(f"EventLogPosterior.predict must be asked for a declared level, got {level!r}")
+        raise QueryError(f"EventLogPosterior.simulate must be asked for a declared level, got {level!r}")
     return levels.index(str(level))
 
 

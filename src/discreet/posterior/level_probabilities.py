@@ -18,16 +18,16 @@ from discreet.inference.counts.noisy_counts import Multinomial, NoisyCells, Poly
 from discreet.inference.counts.simplex import (
     concentrations,
     dirichlet_draws,
-    draw_codes,
     log_dirichlet,
     moments_given,
     sums_of_others,
 )
 from discreet.noise import NoiseLaw
-from discreet.numerics.arrays import Array, Integers
+from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
 from discreet.posterior.beta import BetaMixture
 from discreet.posterior.export import Axes
+from discreet.posterior.record_laws import LevelRecord
 from discreet.schema.row_counts import Sizes
 
 __all__ = ["DirichletLattice", "DirichletPosterior", "dirichlet_from_counts"]
@@ -43,10 +43,8 @@ class _DirichletAnswers(Posterior):
     alpha: Array
     levels: tuple[str, ...]
 
-    def predict(self, n: int, rng: np.random.Generator | None = None) -> Integers:
-        """Level codes of n new records, each an independent draw from the posterior predictive law."""
-        rng = np.random.default_rng(rng)
-        return draw_codes(self.sample(n, rng), rng)
+    def _law(self) -> LevelRecord:
+        return LevelRecord()
 
     def _title(self) -> str:
         return f"posterior of {len(self.levels)} probabilities"
