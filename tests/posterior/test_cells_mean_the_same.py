@@ -48,7 +48,9 @@ def test_a_missing_cell_predicts_as_the_level_it_trained_as() -> None:
     data = dc.open(frame, schema, id="wards")
     (made,) = dc.simulate(dc.NaiveBayes("y", ("ward",)), data, dc.NoisyStatistics(epsilon=5.0), runs=1, seed=0)
     for posterior in (made.posterior(), coefficients(schema)):
-        unsaid = posterior.predict_proba({"ward": [None, math.nan, "Z", "b", ""]})
+        with pytest.warns(dc.UnknownLevels, match="5 in column 'ward'") as told:
+            unsaid = posterior.predict_proba({"ward": [None, math.nan, "Z", "b", ""]})
+        assert told[0].message.counts == {"ward": 5}
         np.testing.assert_array_equal(unsaid, posterior.predict_proba({"ward": ["B"] * 5}))
 
 

@@ -188,7 +188,7 @@ def test_densities_are_refused(posterior: EventLogPosterior) -> None:
 
 
 def test_the_printed_map_has_a_sign_for_every_cell(posterior: EventLogPosterior) -> None:
-    lines = posterior.table().splitlines()
+    lines = posterior.map().splitlines()
     assert lines[0] == "month    2026-01      2026-20"
     states = posterior.states()
     assert [line.split()[-1] for line in lines[1:]] == ["".join(str(k + 1) for k in row) for row in states]

@@ -69,6 +69,12 @@ class Posterior(ABC):
             f"{self._title()} and rows that are given"
         )
 
+    def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
+        """Predictions for given rows as the columns of a table; `target` is of models where any column may be one."""
+        if target is not None:
+            raise QueryError(f"{type(self).__name__}.predicted_columns target must be of a network, got {target!r}")
+        return {"prediction": self.predict(records)}
+
     def table(self, n: int, rng: np.random.Generator | None = None) -> "pa.Table":
         """A synthetic table of n records in the declared columns, all given one draw of the parameters."""
         return self.tables(1, n, rng)[0]

@@ -62,6 +62,11 @@ class NaiveBayesAnswers(Posterior):
             np.array(self.class_levels)[codes] if self.declared is None else self.declared.columns["class"].cells(codes)
         )
 
+    def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
+        """The most probable class of each row, and how probable it is."""
+        found = super().predicted_columns(records, target=target, level=level)
+        return {**found, "probability": self.predict_proba(records).max(axis=1)}
+
     @abstractmethod
     def _log_probabilities(self) -> Arrays:
         """Logarithms of all probabilities, (draws, …), of the draws that predictions average over."""

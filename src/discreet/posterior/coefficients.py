@@ -91,6 +91,15 @@ class CoefficientDraws:
             raise self._no_records("predict")
         return self.query.predicted(self.decision(records))
 
+    def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
+        """Predictions for given rows as the columns of a table, with the probability of a level where it is known."""
+        if target is not None:
+            raise QueryError(f"CoefficientDraws.predicted_columns target must be of a network, got {target!r}")
+        found: dict[str, Any] = {"prediction": self.predict(records)}
+        if self.query.means is not None and self.query.target is not None and self.query.target.labels is not None:
+            found["probability"] = self.predict_proba(records).max(axis=1)
+        return found
+
     def simulate(self, n: int, rng: np.random.Generator | None = None) -> NoReturn:
         """Refused: the model says what the target is given the features, and nothing of the features."""
         raise self._no_records("simulate")

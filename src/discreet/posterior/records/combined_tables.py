@@ -21,8 +21,8 @@ from discreet.numerics.arrays import Array
 
 __all__ = ["CombinedTables", "combine_tables"]
 
-NODES = 400  # of the law of V + U
-HALVINGS = 60
+NODES = 200  # of the law of V + U
+HALVINGS = 30
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,13 @@ class NetworkPosterior(ChainsPosterior):
             "ask predict_proba(rows, target) of the column that is wanted"
         )
 
+    def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
+        """The probability of every level of the target, in a column of its own."""
+        if target is None:
+            return {"prediction": self.predict(records)}  # refuses
+        found = self.predict_proba(records, target)
+        return dict(zip(self.columns[target].compared, found.T, strict=True))
+
     def _joint(self, target: str, known: Mapping[str, NDArray[np.int64]]) -> Array:
         """E[P(target, known)], (records, levels of the target)."""
         needed = _with_ancestors(self.parents, (target, *known))

@@ -54,6 +54,12 @@ class RegressionPosterior(ChainsPosterior):
         lower, upper = np.concatenate([*parts, np.empty((0, 2))]).T
         return {"mean": target.clamped(mean), "lower": target.clamped(lower), "upper": target.clamped(upper)}
 
+    def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
+        """The expected target of each row, and the ends of its interval."""
+        if target is not None:
+            return super().predicted_columns(records, target=target)  # refuses
+        return self.predict(records, level=level)
+
     def simulate(self, n: int, rng: np.random.Generator | None = None, *, records: Any = None) -> Array:
         """N draws of the target of each of the given rows, (n, rows), each from its own draw of the parameters."""
         if records is None:
