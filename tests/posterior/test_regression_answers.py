@@ -80,7 +80,7 @@ def test_unknown_levels_are_counted_and_the_rest_refused() -> None:
     with pytest.raises(dc.QueryError, match="a number in column 'age'"):
         posterior.predict({"age": ["old"], "ward": ["B"]})
     for ask in (lambda: posterior.predict(3), lambda: posterior.simulate(3), lambda: posterior.table(3)):
-        with pytest.raises(dc.QueryError, match="no law of the features|law of records"):
+        with pytest.raises(dc.QueryError, match=r"no law of the features|law of records"):
             ask()
 
 

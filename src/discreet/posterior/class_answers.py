@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.inference.counts.simplex import dirichlet_draws, log_dirichlet, sums_of_others
-from discreet.numerics.arrays import Array
+from discreet.numerics.arrays import Array, Integers
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import Axes
 from discreet.posterior.network_tables import NetworkRecords
@@ -40,8 +40,7 @@ class NaiveBayesAnswers(Posterior):
         A cell that is no declared level counts as its column's `missing` level, as it did in the private table; where
         the column declares none, the record is refused.
         """
-        columns = {name: self.columns.get(name, Categorical(levels)) for name, levels in self.feature_levels.items()}
-        codes = np.array(list(new_codes(columns, records).values()))
+        codes, which = np.unique(self._codes(records), axis=1, return_inverse=True)  # rows that are alike are one
         log_given = self._log_probabilities()
         parts = []
         for start in range(0, codes.shape[1], RECORDS_AT_ONCE):
@@ -51,7 +50,7 @@ class NaiveBayesAnswers(Posterior):
                 log_joint += log_given[name][:, :, column]
             weights = np.exp(log_joint - log_joint.max(axis=(0, 1))).mean(axis=0)
             parts.append((weights / weights.sum(axis=0)).T)
-        return np.concatenate(parts) if parts else np.empty((0, len(self.class_levels)))
+        return np.concatenate(parts)[np.ravel(which)] if parts else np.empty((0, len(self.class_levels)))
 
     def predict(self, records: Any, rng: np.random.Generator | None = None, **options: Any) -> Any:
         """The most probable class of each of the new rows; of a whole number, the same as `simulate`."""
@@ -66,6 +65,11 @@ class NaiveBayesAnswers(Posterior):
         """The most probable class of each row, and how probable it is."""
         found = super().predicted_columns(records, target=target, level=level)
         return {**found, "probability": self.predict_proba(records).max(axis=1)}
+
+    def _codes(self, records: Any) -> Integers:
+        """Level codes (features, records)."""
+        columns = {name: self.columns.get(name, Categorical(levels)) for name, levels in self.feature_levels.items()}
+        return np.array(list(new_codes(columns, records).values()))
 
     @abstractmethod
     def _log_probabilities(self) -> Arrays:

@@ -55,7 +55,7 @@ def new_codes(columns: Mapping[str, Column], records: Any) -> dict[str, Codes]:
     These are a pandas, polars or pyarrow frame, a mapping of columns of any objects, or the path of a CSV or Parquet
     file.
     """
-    held = held_columns(records)[0]
+    held = read_records(records) if isinstance(records, str | Path) else records
     read = _of_mapping(columns, held) if package_of(held) is None else _of_frame(columns, held)
     found, unknown = {}, {}
     for name, column in columns.items():
