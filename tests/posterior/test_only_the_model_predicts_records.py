@@ -158,7 +158,8 @@ def test_waiting_times_are_not_zeros_and_ones() -> None:
     model, mechanism = dc.GammaExponential("wait", prior=(6.0, 12.0)), dc.DirectSample(draws=3)
     (release,) = dc.simulate(model, None, mechanism, runs=1, seed=1, n=200, schema=schema)
     times = release.posterior().predict(50, np.random.default_rng(1))
-    assert len(np.unique(times)) == 50
+    assert len(np.unique(times)) > 45  # some are clamped
+    assert times.max() <= 8
 
 
 def test_a_hidden_chain_predicts_its_profiles() -> None:
