@@ -115,7 +115,7 @@ class EventLogHMM(StatisticsModel):
         return chain.of_columns(self.record_columns(query.schema))
 
     def record_columns(self, schema: Schema) -> DeclaredRecords:
-        """Region and time of an event, which are alike for all, and its fields given the state of that cell."""
+        """Region and time of an event, and its fields given the state of that cell."""
         return DeclaredRecords.levels(schema, self.region, self.time, *self.fields)
 
     def updated(self, public: Any) -> NoReturn:
