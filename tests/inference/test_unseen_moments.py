@@ -295,5 +295,3 @@ def test_a_simulated_law_knows_its_clamped_moments() -> None:
 def test_too_many_combinations_of_levels_are_refused() -> None:
     with pytest.raises(QueryError, match="at most 20000 combinations"):
         cells_of((100, 100, 100))
-
-

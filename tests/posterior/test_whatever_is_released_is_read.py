@@ -115,7 +115,8 @@ def finite(answer: Any) -> bool:
         return all(finite(part) for part in answer.values())
     if isinstance(answer, tuple | list):
         return all(finite(part) for part in answer)
-    return isinstance(answer, str) or bool(np.all(np.isfinite(np.asarray(answer, dtype=float))))
+    texts = isinstance(answer, str) or np.asarray(answer).dtype.kind == "U"  # levels
+    return texts or bool(np.all(np.isfinite(np.asarray(answer, dtype=float))))
 
 
 def readings(release: dc.Release) -> Iterator[tuple[str, Any]]:

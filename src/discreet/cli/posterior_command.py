@@ -76,7 +76,7 @@ def posterior(
     screen.print(table)
     if isinstance(read, EventLogPosterior):
         screen.print()
-        screen.block(read.table())
+        screen.block(read.map())
 
 
 def _convergence(read: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from discreet.errors import QueryError
 from discreet.noise import NoiseLaw
 from discreet.posterior import Draws, GroupedPosterior, Likelihood, Posterior, RecordLaw, Scalar, pooled_posterior
 from discreet.posterior.given_draws import LogDraws
+from discreet.posterior.records.declared_records import DeclaredRecords
 from discreet.queries.losses.base import Query
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
@@ -74,7 +75,7 @@ class StatisticsModel(Model):
     """What models of statistics inherit: how a release of any kind is read, and what public records add.
 
     A model writes `posterior`, `plug_in` and `strengthened`; a model of one parameter also `population`, `likelihood`
-    and `known_from`, and one that says how a record is drawn `record_law`.
+    and `known_from`, and one that says how a record is drawn `record_law` and `record_columns`.
     """
 
     @abstractmethod
@@ -109,6 +110,10 @@ class StatisticsModel(Model):
         """How a record is drawn given the parameters by name, so that released draws of them can predict."""
         return None
 
+    def record_columns(self, schema: Schema) -> DeclaredRecords | None:
+        """What the columns are called that the law of a record draws; None where there is no such law."""
+        return None
+
     def updated(self, public: Any) -> Self:
         """The same model with its prior strengthened by the records of a public dataset, which cost nothing."""
         if not hasattr(public, "source"):
@@ -133,9 +138,13 @@ class StatisticsModel(Model):
                 f"got pooling={pooling!r}, kind={kind!r}, by={query.by!r}"
             )
 
+        columns = self.record_columns(query.schema)
+
         def one(value: Value) -> Posterior:
             """Of the table, or of one group of it."""
-            return self.plug_in(query, value) if kind == "plug-in" else self.posterior(query, value, laws, progress)
+            plain = kind == "plug-in"
+            read = self.plug_in(query, value) if plain else self.posterior(query, value, laws, progress)
+            return read.of_columns(columns)
 
         if query.by is None:
             return one(value)
@@ -146,12 +155,13 @@ class StatisticsModel(Model):
         if population is None:
             raise QueryError(f"Release.posterior pooling must have a model of one parameter, got {type(self).__name__}")
         likelihoods = {level: self.likelihood(query, own, laws) for level, own in values.items()}
-        return pooled_posterior(query.by, likelihoods, population)
+        return pooled_posterior(query.by, likelihoods, population).of_columns(columns)
 
     def given_draws(self, query: Statistics, value: Value, note: str, log_draws: LogDraws | None) -> Draws:
         """Released draws, and for one parameter what their law says of it; a private number of rows leaves it open."""
         known = None if log_draws is None or query.total is None else self.known_from(query, log_draws)
-        return Draws(value, query.draw_levels, note, known, self.record_law(query.schema))
+        law, columns = self.record_law(query.schema), self.record_columns(query.schema)
+        return Draws(value, query.draw_levels, note, known, law, declared=columns)
 
 
 def checked_prior(field: str, prior: Any) -> float | tuple[float, ...]:

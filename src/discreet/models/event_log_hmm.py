@@ -21,6 +21,7 @@ from discreet.inference.hidden_markov.hidden_noise import noise_aware_chains
 from discreet.inference.hidden_markov.label_alignment import frequency_order
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, column_names, prior_number
 from discreet.posterior import EventGrid, EventLogChain, EventLogPosterior
+from discreet.posterior.records.declared_records import DeclaredRecords
 from discreet.queries.counts_and_sums import Counts, levels_of
 from discreet.queries.families import HiddenMarkov
 from discreet.queries.statistics import Statistics
@@ -110,7 +111,12 @@ class EventLogHMM(StatisticsModel):
     def given_chain(self, query: Statistics, states: Any, profiles: Mapping[str, Any], note: str) -> EventLogChain:
         """What a released chain of hidden states says; it is tempered, and the note says how much."""
         family, grid = self._family(query.schema), self.coordinates(query.schema)
-        return EventLogChain.from_chain(family, grid, np.asarray(states, dtype=np.int64), profiles, note)
+        chain = EventLogChain.from_chain(family, grid, np.asarray(states, dtype=np.int64), profiles, note)
+        return chain.of_columns(self.record_columns(query.schema))
+
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """Region and time of an event, and its fields given the state of that cell."""
+        return DeclaredRecords.levels(schema, self.region, self.time, *self.fields)
 
     def updated(self, public: Any) -> NoReturn:
         """Refused: states have no names that a stronger prior could speak of."""

@@ -27,6 +27,7 @@ from discreet.models.gaussian import (
 )
 from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior
+from discreet.posterior.records.declared_records import DeclaredRecords
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.second_stage import followed_by_influences
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
@@ -86,6 +87,10 @@ class MultivariateNormal(StatisticsModel):
         mean, covariance = law.means_and_covariance()
         return {"mean": mean, "covariance": covariance}, law.rows(n, rng)
 
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """All columns."""
+        return DeclaredRecords.numbers(schema, *self.columns)
+
     def _axes(self, schema: Schema) -> tuple[Axis, ...]:
         return moment_axes(schema, self.columns)
 
@@ -106,7 +111,7 @@ class MultivariateNormal(StatisticsModel):
 
 @dataclass(frozen=True)
 class _NormalRecords:
-    """New records, before clamping: a column of cells by name."""
+    """New records, a column of cells by name; they are clamped to what is declared afterwards."""
 
     columns: tuple[str, ...]
 

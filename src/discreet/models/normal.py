@@ -30,6 +30,7 @@ from discreet.models.gaussian import (
 )
 from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior
+from discreet.posterior.records.declared_records import DeclaredRecords, NumberColumn
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.second_stage import followed_by_influences
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
@@ -98,6 +99,10 @@ class Normal(StatisticsModel):
         title = f"mean and variance of {self.column} as declared{widths(self.robust)}"
         return ChainsPosterior({"mean": mean, "variance": variance}, {}, title, _NormalCells())
 
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """The column itself."""
+        return DeclaredRecords.alone(NumberColumn.of(schema, self.column))
+
     def _axes(self, schema: Schema) -> tuple[Axis, ...]:
         return moment_axes(schema, (self.column,))
 
@@ -112,7 +117,7 @@ class Normal(StatisticsModel):
 
 @dataclass(frozen=True)
 class _NormalCells:
-    """New cells, before clamping."""
+    """New cells; they are clamped to what is declared afterwards."""
 
     def draw(self, parameters: Mapping[str, NDArray[np.float64]], rng: np.random.Generator) -> NDArray[np.float64]:
         """One cell for every mean and variance."""

@@ -15,6 +15,7 @@ from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.numerics.arrays import Array
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws, curve_given_draws
+from discreet.posterior.records.declared_records import DeclaredRecords, NumberColumn
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families import GaussianMean
 from discreet.queries.statistics import Statistics
@@ -94,8 +95,12 @@ class NormalMean(StatisticsModel):
         return noisy_sum(query, value, laws, self._record(query.schema)).log_likelihood
 
     def record_law(self, schema: Schema) -> OneParameter:
-        """Normal numbers of the known deviation, before clamping."""
+        """Normal numbers of the known deviation."""
         return OneParameter("mean", self._record(schema))
+
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """The column itself."""
+        return DeclaredRecords.alone(NumberColumn.of(schema, self.column))
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """A mean from the prior, then n cells."""
