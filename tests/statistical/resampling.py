@@ -141,9 +141,7 @@ def coverage(case: Case, n: int, epsilon: float, runs: int, seed: int) -> dict[s
 def intervals(posterior: Any) -> dict[str, tuple[float, float]]:
     """90% intervals of all reported numbers by name, and of correlations where there are covariances."""
     if hasattr(posterior, "parts"):
-        return {
-            f"{level}: {name}": ends for level in posterior for name, ends in intervals(posterior[level]).items()
-        }
+        return {f"{level}: {name}": ends for level in posterior for name, ends in intervals(posterior[level]).items()}
     found = {}
     lower, upper = posterior._quantiles(np.array([0.05, 0.95]))
     for name, axes in posterior._axes().items():
