@@ -180,7 +180,9 @@ def _joint(model: Any, used: Population) -> dict[str, float]:
     return found
 
 
-def _least_squares(model: Any, used: Population) -> dict[str, float]:
+def design_of(model: Any, population: Population) -> tuple[np.ndarray, np.ndarray]:
+    """Intercept, numeric features and dummies of the used rows, in the order of the coefficients; and the target."""
+    used = population.used(_columns(model))
     names = model.coefficient_names(dc.Schema(used.columns, n=used.size))
     design = np.ones((used.size, len(names)))
     for j, name in enumerate(names[1:], start=1):
@@ -189,7 +191,12 @@ def _least_squares(model: Any, used: Population) -> dict[str, float]:
             design[:, j] = used.codes[column] == used.columns[column].levels.index(level)
         else:
             design[:, j] = used.numbers(name)
-    y = used.numbers(model.target)
+    return design, used.numbers(model.target)
+
+
+def _least_squares(model: Any, used: Population) -> dict[str, float]:
+    names = model.coefficient_names(dc.Schema(used.columns, n=used.size))
+    design, y = design_of(model, used)
     scale = np.abs(design).max(axis=0)
     solved = np.linalg.lstsq(design / scale, y, rcond=None)[0] / scale
     found = {f"coefficients[{name}]": float(value) for name, value in zip(names, solved, strict=True)}
