@@ -36,6 +36,7 @@ from discreet.models.gaussian import (
     to_niw,
     vector,
 )
+from discreet.models.plausible_priors import too_wide
 from discreet.posterior import ChainsPosterior
 from discreet.queries.counts_and_sums import Axis, levels_of
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
@@ -84,6 +85,13 @@ class LinearRegression(StatisticsModel):
         object.__setattr__(self, "level_prior", level_prior)
         if self.prior is not None:
             object.__setattr__(self, "prior", _checked_nig(self.prior))
+
+    def implausible(self, schema: Schema) -> tuple[str, ...]:
+        """Errors that spread further than the target's bounds allow."""
+        if self.prior is None:
+            return ()
+        *_, shape, scale = self.prior
+        return too_wide("the typical error of LinearRegression.prior", (scale / shape) ** 0.5, self._axes(schema)[-1])
 
     def query(self, schema: Schema) -> Statistics:
         """X'X, X'y and y'y, jointly."""

@@ -15,6 +15,7 @@ from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.one_sum.known_deviation import KnownDeviation
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, number, pair
+from discreet.models.plausible_priors import elsewhere, too_wide
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.numerics.arrays import Array
 from discreet.numerics.cut_normal import CutNormal
@@ -56,6 +57,12 @@ class NormalMean(StatisticsModel):
         object.__setattr__(self, "prior", (number(field, mean), positive(field, sd, error=QueryError)))
         if not 1e-60 <= sd <= 1e60:  # beyond, its square leaves the doubles
             raise QueryError(f"{field} must have a deviation from 1e-60 to 1e60, got {sd!r}")
+
+    def implausible(self, schema: Schema) -> tuple[str, ...]:
+        """A deviation that no column within these bounds has, and a prior that lies elsewhere."""
+        axis = self._axis(schema)
+        deviation = too_wide("NormalMean.sd", self.sd, axis)
+        return (*deviation, *elsewhere("NormalMean.prior", self.column, self._cut(schema).share_inside))
 
     def query(self, schema: Schema) -> Statistics:
         """The sum of the clamped cells."""
