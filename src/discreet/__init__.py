@@ -23,6 +23,7 @@ _HOME = {
     "Composed": "guarantee",
     "ConcentratedSample": "mechanisms",
     "ConjugateProfile": "guarantee",
+    "ConvergenceWarning": "errors",
     "ConvexLoss": "models",
     "Count": "schema",
     "Csv": "schema",

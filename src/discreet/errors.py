@@ -8,11 +8,14 @@
     ├── LedgerError      the ledger file is missing, damaged, busy or of another version
     └── ReleaseError     a release could not be made, read or saved
 
+    ConvergenceWarning   a warning, not an error: chains stopped before they mixed, and intervals may be wrong
+
 No message ever contains a value taken from a row: names, declared bounds and declared levels only.
 """
 
 __all__ = [
     "BudgetExceeded",
+    "ConvergenceWarning",
     "DiscreetError",
     "GuaranteeError",
     "LedgerError",
@@ -48,3 +51,7 @@ class LedgerError(DiscreetError):
 
 class ReleaseError(DiscreetError):
     """A release could not be made, read or saved."""
+
+
+class ConvergenceWarning(UserWarning):
+    """The chains behind a posterior stopped before they mixed: its intervals may be wrong."""

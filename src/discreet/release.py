@@ -103,11 +103,12 @@ class Release:
         """The law of the noise on every released statistic, and what its whole numbers mean: enough to condition on.
 
         A released number is the sum over rows of products of (x - centre), in steps of `unit`, plus noise of this law
-        in the same steps; a count has no centres and the unit 1. Draws hold no noise that was added.
+        in the same steps; a count has no centres and the unit 1. Draws hold no noise that was added. Sums of a second
+        stage are of numbers in [0, 1] (`of` each reported number), by functions of what the first released.
         """
         query: Any = self.query  # with noise on its statistics, if any
         laws = self.mechanism.laws(query)
-        meaning = {statistic.name: statistic.meaning for statistic in query.statistics} if laws else {}
+        meaning = query.meanings if laws else {}
         return {name: {**law.to_json(), **meaning[name]} for name, law in laws.items()}
 
     def posterior(

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from discreet.errors import QueryError
+from discreet.errors import ConvergenceWarning, QueryError
 from discreet.inference.diagnostics import bulk_ess, split_rhat
+from discreet.posterior import GroupedPosterior, chains
 from discreet.posterior.chains import ChainsPosterior
 
 
@@ -83,10 +84,27 @@ def test_shapes_must_agree_with_each_other_and_with_the_labels():
         ChainsPosterior({"a": np.zeros((2, 10, 3))}, {"a": {"level": ("x", "y")}})
 
 
-def test_text_says_when_chains_are_too_short(posterior):
-    assert "run longer" not in str(posterior)
-    apart = np.random.default_rng(0).normal(size=(4, 1000)) + np.arange(4)[:, np.newaxis]
-    assert "run longer" in str(ChainsPosterior({"mu": apart}))
+def test_chains_that_have_not_converged_say_so_wherever_numbers_are_read(posterior):
+    assert posterior.mixing.converged
+    assert "converged" not in str(posterior)
+    apart = ChainsPosterior({"mu": np.random.default_rng(0).normal(size=(4, 1000)) + np.arange(4)[:, np.newaxis]})
+    assert apart.mixing.words.startswith("the chains have not converged: R-hat up to 1.5")
+    for each in (apart, GroupedPosterior("ward", {"A": posterior, "B": apart})):
+        assert apart.mixing.words in str(each)  # and no warning besides: it is in the text
+        for ask in (each.interval, each.summary):
+            with pytest.warns(ConvergenceWarning, match="have not converged") as told:
+                ask()
+            assert len(told) == 1
+            assert told[0].filename == __file__
+    assert GroupedPosterior("ward", {"A": posterior}).mixing.converged
+
+
+def test_diagnostics_are_computed_once(posterior, monkeypatch):
+    asked = []
+    monkeypatch.setattr(chains, "split_rhat", lambda values: asked.append(1) or split_rhat(values))
+    for _ in range(3):
+        posterior.interval(), posterior.summary(), str(posterior), posterior.rhat()
+    assert len(asked) == len(posterior.chains)
 
 
 def test_effective_sample_size_of_an_autoregression_is_the_known_one():

@@ -14,6 +14,7 @@ from discreet.mechanisms import Mechanism
 from discreet.models import Model
 from discreet.noise.sources import NoiseSource, SeededNoise, SystemNoise
 from discreet.pipeline import query_of
+from discreet.queries.influence import Influences
 from discreet.queries.losses import Loss
 from discreet.queries.statistics import Statistics
 from discreet.schema import Person, Schema
@@ -43,6 +44,10 @@ class Remembered:
                 return answers
         self._answers.append((query, self.source.statistics(query)))
         return self._answers[-1][1]
+
+    def influences(self, query: Influences) -> IntegerArray:
+        """The sums of the source itself: every run asks another question."""
+        return self.source.influences(query)
 
     def design(self, query: Loss) -> AbstractContextManager[Design]:
         """The rows of the source itself."""

@@ -1,9 +1,10 @@
 """Posteriors as rows to print: one for every parameter; a probability is called by what it is the probability of."""
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import QueryError
+from discreet.errors import ConvergenceWarning, QueryError
 
 if TYPE_CHECKING:
     from discreet.posterior import CoefficientDraws, Posterior
@@ -36,7 +37,16 @@ class Estimate:
 
 
 def estimates(query: "Query", posterior: "Posterior | CoefficientDraws", level: float) -> list[Estimate]:
-    """Mean and interval of every parameter, in the order of the declared levels."""
+    """Mean and interval of every parameter, in the order of the declared levels.
+
+    Whether chains converged, commands say in a line of their own: here is no warning.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return _estimates(query, posterior, level)
+
+
+def _estimates(query: "Query", posterior: "Posterior | CoefficientDraws", level: float) -> list[Estimate]:
     names, means = [*query.labels] or [*posterior.summary()], _flat(posterior.mean())
     names = names[: len(means)]  # a summary may say more than the parameters, e.g. of the population of groups
     try:

@@ -27,7 +27,8 @@ def posterior(
 ) -> None:
     """Read a release as a posterior, free.
 
-    Means and intervals take the privacy noise into account, and cover what they say.
+    Means and intervals take the privacy noise into account, and cover what they say; a warning says where chains have
+    not converged.
 
     \b
     Example:
@@ -56,13 +57,17 @@ def posterior(
     if as_json:
         body = {"release": str(file), "kind": kind, "level": level, "guarantee": release.guarantee.to_json()}
         body |= {"notice": release.notice} if release.notice else {}
+        body |= _convergence(read)
         terminal.emit(
             {**body, "words": str(release.guarantee), "parameters": [row.to_json() for row in rows]} | _states(read)
         )
         return
     screen = terminal.console()
-    lines = [("model", repr(release.model)), ("guarantee", str(release.guarantee)), ("posterior", KINDS[kind])]
+    found = _convergence(read)
+    words = KINDS[kind] if found["converged"] else KINDS[kind].split(", and the intervals")[0]
+    lines = [("model", repr(release.model)), ("guarantee", str(release.guarantee)), ("posterior", words)]
     lines += [("notice", release.notice)] if release.notice else []
+    lines += [] if found["converged"] else [("warning", found["convergence"])]
     terminal.facts(screen, str(file), lines)
     known = all(row.interval for row in rows)
     table = terminal.table(["parameter"], ["mean", *([f"{100 * level:.4g}% interval"] if known else [])])
@@ -72,6 +77,14 @@ def posterior(
     if isinstance(read, EventLogPosterior):
         screen.print()
         screen.block(read.table())
+
+
+def _convergence(read: Any) -> dict[str, Any]:
+    """Whether the chains behind a posterior converged, and in words where they did not; all others are exact."""
+    mixed = getattr(read, "mixing", None)
+    if mixed is None or mixed.converged:
+        return {"converged": True}
+    return {"converged": False, "convergence": mixed.words}
 
 
 def _states(read: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ __all__ = [
     "Simulated",
     "StatisticsModel",
     "Value",
+    "check_robust",
     "checked_prior",
     "column_names",
     "dirichlet_prior",
@@ -185,6 +186,12 @@ def dirichlet_prior(field: str, prior: float | tuple[float, ...], cells: int) ->
     if len(values) != cells:
         raise QueryError(f"{field} must be one number or one per level ({cells}), got {len(values)}")
     return tuple(prior_number(field, value) for value in values)
+
+
+def check_robust(kind: str, robust: Any) -> None:
+    """None or True: False would be another spelling of the same request."""
+    if robust is not None and robust is not True:
+        raise QueryError(f"{kind}.robust must be True or None, got {robust!r}")
 
 
 def number(field: str, value: Any) -> float:

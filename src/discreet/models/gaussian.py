@@ -1,19 +1,12 @@
-"""What all normal models share: default priors from declared bounds, simulation, and the noise-aware posterior.
+"""What all normal models share: released moments by what they are sums of, conjugate priors, and plug-in updates."""
 
-The posterior conditions on noisy moments of clamped, rounded records. Up to 2,000 records it augments the records
-themselves (exact); beyond, the moments are taken as normal given the parameters (central limit).
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.inference.gaussian.augmentation import augment
-from discreet.inference.gaussian.central_limit import central_limit
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, NormalNode, Parameters
 from discreet.inference.gaussian.released_sums import Term
 from discreet.models.base import Laws
@@ -22,12 +15,10 @@ from discreet.queries.counts_and_sums import Axis
 from discreet.queries.statistics import Statistics
 
 __all__ = [
-    "MOST_RECORDS",
     "SHAPE",
     "SIGMAS",
     "Niw",
     "centres",
-    "chains_of",
     "checked_niw",
     "default_niw",
     "exact_moments",
@@ -37,13 +28,11 @@ __all__ = [
     "moment_terms",
     "numbers",
     "plug_in_moments",
-    "system_rows",
     "to_niw",
     "vector",
 ]
 
 
-MOST_RECORDS = 2000
 SEED = 0  # of the chains: public, so that a release has one posterior
 
 SHAPE = 3.0  # of the default inverse gamma: its mean exists and its deviation equals its mean
@@ -91,40 +80,6 @@ def centres(axes: Sequence[Axis]) -> Array:
 def half_widths(axes: Sequence[Axis]) -> Array:
     """Half of every declared range."""
     return np.array([0.5 * (axis.upper - axis.lower) for axis in axes])
-
-
-def chains_of(
-    system: GaussianSystem,
-    axes: tuple[Axis, ...],
-    terms: tuple[Term, ...],
-    query: Statistics,
-    progress: Callable[[int], None] | None = None,
-) -> Parameters:
-    """Posterior draws of the system's parameters, arrays (chains, draws, …)."""
-    rng = np.random.default_rng(SEED)
-    sampler = augment if _likely_records(terms, query) <= MOST_RECORDS else central_limit
-    return sampler(system, axes, terms, query.sizes, rng, progress=progress)
-
-
-def _likely_records(terms: Sequence[Term], query: Statistics) -> float:
-    """How many records there may be, from public and released facts: the bound, or the noisy count where it is less."""
-    counted = [term for term in terms if not term.numbers and len(term.levels) <= 1]
-    if query.total is not None or not counted:
-        return float(query.sizes.highest)
-    factor = {level[0] for term in counted for level in term.levels}
-    one = [t for t in counted if not t.levels] or [t for t in counted if t.levels[0][0] == min(factor)]
-    spread = sum(term.law.variance for term in one) ** 0.5
-    return float(min(query.sizes.highest, sum(term.released for term in one) + 4.0 * spread))
-
-
-def system_rows(
-    system: GaussianSystem, axes: Sequence[Axis], n: int, rng: np.random.Generator
-) -> tuple[Parameters, dict[str, NDArray[np.int64]], NDArray[np.int64]]:
-    """Parameters from the prior, n records given them as grid steps by column, and their level codes."""
-    drawn = system.sample(1, rng)
-    parameters = {name: values[0] for name, values in drawn.items()}
-    values, codes = system.records(parameters, n, rng)
-    return parameters, {axis.column: axis.of_values(values[:, j]) for j, axis in enumerate(axes)}, codes
 
 
 def plug_in_moments(

@@ -1,11 +1,14 @@
-"""A numeric column on other columns: y = intercept + slopes · x + effects of levels + error, all clamped to bounds.
+"""The least-squares coefficients of a numeric column on other columns, all as declared (clamped to their bounds).
 
-    error ~ N(0, variance),  variance ~ InverseGamma(shape, scale)
-    coefficients | variance ~ N(m, variance · inv(precision))
-    every category ~ Dirichlet, independent;  numeric features ~ N(mu + shifts of the levels, Sigma)
-    (mu, Sigma) ~ normal-inverse-Wishart;  shifts ~ normal, in deviations of the feature
+    y = intercept + slopes · x + effects of levels + error,   whatever the laws of features and errors
 
-The law of the features is part of the model: what noise does to X'X can only be told against what X may have been.
+    prior=None           weak, within the bounds (`declared_moments`)
+    otherwise            normal errors, variance ~ InverseGamma(shape, scale),
+                         coefficients | variance ~ N(m, variance · inv(precision))
+    feature_prior=None   weak; otherwise numeric features ~ N(mu + shifts of the levels, Sigma),
+                         (mu, Sigma) ~ normal-inverse-Wishart;  shifts ~ normal, in deviations of the feature
+
+What noise does to X'X can only be told against what X may have been: that is what the features' prior is for.
 """
 
 from dataclasses import dataclass, replace
@@ -15,14 +18,14 @@ import numpy as np
 
 from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, Parameters, from_niw
-from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, column_names
+from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, from_niw
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, check_robust, column_names
+from discreet.models.declared_moments import REGRESSION, Declared, widths
 from discreet.models.gaussian import (
     SHAPE,
     SIGMAS,
     Niw,
     centres,
-    chains_of,
     checked_niw,
     default_niw,
     exact_moments,
@@ -32,13 +35,14 @@ from discreet.models.gaussian import (
     moment_terms,
     numbers,
     plug_in_moments,
-    system_rows,
     to_niw,
     vector,
 )
 from discreet.models.plausible_priors import too_wide
+from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior
 from discreet.queries.counts_and_sums import Axis, levels_of
+from discreet.queries.second_stage import followed_by_influences
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
 from discreet.schema import Binary, Categorical, Schema
 
@@ -60,13 +64,15 @@ class LinearRegression(StatisticsModel):
         A bounded column, and bounded, count, binary or categorical ones.
     prior
         (mean, precision, shape, scale) in the order intercept, numeric features, other levels of each category. Without
-        one: an error variance for which the target's range is about six standard deviations, the middle of that range,
-        and effects of either sign that may reach across it.
+        one it is weak, within the bounds.
     feature_prior
         (mean, strength, degrees, scale) of the numeric features, as in `MultivariateNormal`.
     level_prior
         Dirichlet concentration of the levels of every category. Numeric features may differ between levels, by one or
         two of their standard deviations a priori.
+    robust
+        True spends 5% of the budget on how unequal the errors are, how heavy their tails, and how rows of a person go
+        together, for the widths of coefficients and variance; None assumes independent errors of one variance.
     """
 
     target: str
@@ -75,8 +81,10 @@ class LinearRegression(StatisticsModel):
     feature_prior: Niw | None = None
     level_prior: float = 1.0
     by: str | None = None
+    robust: bool | None = None
 
     def __post_init__(self) -> None:
+        check_robust("LinearRegression", self.robust)
         features = column_names("LinearRegression.features", self.features)
         if self.target in features:
             raise QueryError(f"LinearRegression.features must not contain the target, got {list(features)!r}")
@@ -94,23 +102,29 @@ class LinearRegression(StatisticsModel):
         return too_wide("the typical error of LinearRegression.prior", (scale / shape) ** 0.5, self._axes(schema)[-1])
 
     def query(self, schema: Schema) -> Statistics:
-        """X'X, X'y and y'y, jointly."""
+        """X'X, X'y and y'y, jointly; then, if robust, how much influence rows have on each coefficient."""
         self._system(schema)  # refuses priors that do not fit the columns
-        return moment_query(schema, self._numbers(schema), self._categories(schema), self.by)
+        categories = self._categories(schema)
+        query = moment_query(schema, self._numbers(schema), categories, self.by)
+        if not self.robust:
+            return query
+        reported = (*self.coefficient_names(schema), "variance")
+        return followed_by_influences(query, reported, self._axes(schema), categories, is_regression=True)
 
     def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
-        """Draws of coefficients and error variance given the noisy moments of the clamped records."""
+        """Draws of coefficients and residual variance of the declared columns given their noisy moments."""
         schema = query.schema
         entries = moment_entries(query, value, self._numbers(schema), self._categories(schema))
-        drawn = chains_of(self._system(schema), self._axes(schema), moment_terms(entries, laws), query, progress)
-        return self._answers(schema, drawn)
+        terms = moment_terms(entries, laws)
+        return self._answers(schema, *self._declared(schema).coefficients(query, value, laws, terms, progress))
 
     def plug_in(self, query: Statistics, value: Value) -> ChainsPosterior:
         """The conjugate posterior that takes the noisy moments at face value."""
         schema = query.schema
         entries = moment_entries(query, value, self._numbers(schema), self._categories(schema))
         updated = plug_in_moments(self._system(schema), self._axes(schema), entries, query.total)
-        return self._answers(schema, independent_draws(updated))
+        drawn, last = independent_draws(updated), len(updated.nodes) - 1
+        return self._answers(schema, drawn[f"coefficients[{last}]"], drawn[f"variance[{last}]"])
 
     def strengthened(self, query: Statistics, value: Value) -> "LinearRegression":
         """The same model with its prior strengthened by the records of a public dataset."""
@@ -124,12 +138,10 @@ class LinearRegression(StatisticsModel):
         return replace(self, prior=prior, feature_prior=to_niw(system.nodes[:-1]))
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
-        """Parameters of features and target from their priors, then n records."""
-        parameters, rows, codes = system_rows(self._system(schema), self._axes(schema), n, rng)
-        rows |= {name: codes[:, f] for f, name in enumerate(self._categories(schema))}
-        last = len(self._numbers(schema)) - 1
-        truth = {"coefficients": parameters[f"coefficients[{last}]"], "variance": parameters[f"variance[{last}]"]}
-        return truth, rows
+        """A law of records from the priors, its coefficients after clamping, and n records."""
+        law = self._declared(schema).drawn_law(rng)
+        coefficients, variance = law.coefficients()
+        return {"coefficients": coefficients, "variance": variance}, law.rows(n, rng, self._categories(schema))
 
     def coefficient_names(self, schema: Schema) -> tuple[str, ...]:
         """The order of the coefficients: intercept, numeric features, other levels of each category."""
@@ -175,11 +187,17 @@ class LinearRegression(StatisticsModel):
         )
         return GaussianSystem((*shifted, target), factors)
 
-    def _answers(self, schema: Schema, parameters: Parameters) -> ChainsPosterior:
-        last = len(self._numbers(schema)) - 1
-        found = {"coefficients": parameters[f"coefficients[{last}]"], "variance": parameters[f"variance[{last}]"]}
+    def _declared(self, schema: Schema) -> Declared:
+        axes = self._axes(schema)
+        conjugate = (*(self.feature_prior is not None for _ in axes[:-1]), self.prior is not None)
+        box = REGRESSION if len(axes) > 1 else replace(REGRESSION, slopes=0.0, low=1.0, high=2.0)
+        return Declared(self._system(schema), axes, box, conjugate, self.level_prior)
+
+    def _answers(self, schema: Schema, coefficients: Array, variance: Array) -> ChainsPosterior:
         labels = {"coefficients": {"coefficient": self.coefficient_names(schema)}}
-        return ChainsPosterior(found, labels, f"posterior of the regression of {self.target}")
+        found = {"coefficients": coefficients, "variance": variance}
+        title = f"least-squares coefficients of {self.target}, columns as declared{widths(self.robust)}"
+        return ChainsPosterior(found, labels, title)
 
 
 def _with_shifts(node: NormalNode, factors: int, effects: int) -> NormalNode:

@@ -1,7 +1,8 @@
-"""Several numeric columns, jointly normal and clamped to their declared bounds.
+"""Means and covariances of several numeric columns as declared, that is clamped to their bounds, whatever their law.
 
-x ~ N(mean, covariance),   covariance ~ InverseWishart(degrees, scale)
-mean | covariance ~ N(m, covariance / strength)
+prior=None    weak, within the bounds (`declared_moments`)
+otherwise     x ~ N(mean, covariance),   covariance ~ InverseWishart(degrees, scale)
+              mean | covariance ~ N(m, covariance / strength)
 """
 
 from collections.abc import Mapping
@@ -10,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.inference.gaussian.gaussian_system import GaussianSystem, Parameters, from_niw
-from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, column_names
+from discreet.inference.gaussian.gaussian_system import GaussianSystem, from_niw
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, check_robust, column_names
+from discreet.models.declared_moments import ONE_NUMBER, SEVERAL_NUMBERS, Declared, widths
 from discreet.models.gaussian import (
     Niw,
-    chains_of,
     checked_niw,
     default_niw,
     exact_moments,
@@ -22,12 +23,13 @@ from discreet.models.gaussian import (
     moment_entries,
     moment_terms,
     plug_in_moments,
-    system_rows,
     to_niw,
 )
 from discreet.models.plausible_priors import elsewhere, share_of_records
+from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior
 from discreet.queries.counts_and_sums import Axis
+from discreet.queries.second_stage import followed_by_influences
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
 from discreet.schema import Schema
 
@@ -36,17 +38,21 @@ __all__ = ["MultivariateNormal"]
 
 @dataclass(frozen=True)
 class MultivariateNormal(StatisticsModel):
-    """Mean vector and covariance matrix of bounded columns.
+    """Mean vector and covariance matrix of bounded columns as declared.
 
-    `prior` is (mean, strength, degrees, scale): a vector, two numbers and a matrix. Without one: the middle of the
-    declared ranges with the strength of one record, and independent columns whose ranges are six standard deviations.
+    `prior` is (mean, strength, degrees, scale): a vector, two numbers and a matrix; without one it is weak, and uniform
+    within the bounds for every mean.
+    `robust=True` spends 5% of the budget on how heavy the tails are and how rows of a person go together, for the width
+    of every variance (of covariances nothing is asked).
     """
 
     columns: tuple[str, ...]
     prior: Niw | None = None
     by: str | None = None
+    robust: bool | None = None
 
     def __post_init__(self) -> None:
+        check_robust("MultivariateNormal", self.robust)
         object.__setattr__(self, "columns", column_names("MultivariateNormal.columns", self.columns))
         if self.prior is not None:
             object.__setattr__(self, "prior", checked_niw("MultivariateNormal.prior", self.prior, len(self.columns)))
@@ -64,21 +70,22 @@ class MultivariateNormal(StatisticsModel):
         return found
 
     def query(self, schema: Schema) -> Statistics:
-        """All sums and products, jointly."""
+        """All sums and products, jointly; then, if robust, how much the squares vary."""
         self._system(schema)  # refuses a prior that does not fit
-        return moment_query(schema, self.columns, (), self.by)
+        query = moment_query(schema, self.columns, (), self.by)
+        return followed_by_influences(query, self.columns, self._axes(schema)) if self.robust else query
 
     def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
-        """Draws of mean and covariance given the noisy moments of the clamped records."""
-        system = self._system(query.schema)
+        """Draws of mean and covariance of the declared columns given their noisy moments."""
         terms = moment_terms(moment_entries(query, value, self.columns), laws)
-        return self._answers(system, chains_of(system, self._axes(query.schema), terms, query, progress))
+        found = self._declared(query.schema).means_and_covariances(query, value, laws, terms, progress)
+        return self._answers(*found)
 
     def plug_in(self, query: Statistics, value: Value) -> ChainsPosterior:
         """The conjugate posterior that takes the noisy moments at face value."""
         system, entries = self._system(query.schema), moment_entries(query, value, self.columns)
         updated = plug_in_moments(system, self._axes(query.schema), entries, query.total)
-        return self._answers(system, independent_draws(updated))
+        return self._answers(*system.mean_and_covariance(independent_draws(updated)))
 
     def strengthened(self, query: Statistics, value: Value) -> "MultivariateNormal":
         """The same model with its prior strengthened by the records of a public dataset."""
@@ -87,11 +94,10 @@ class MultivariateNormal(StatisticsModel):
         return replace(self, prior=to_niw(system.nodes))
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
-        """Mean and covariance from the prior, then n records."""
-        system = self._system(schema)
-        parameters, rows, _ = system_rows(system, self._axes(schema), n, rng)
-        mean, covariance = system.mean_and_covariance(parameters)
-        return {"mean": mean, "covariance": covariance}, rows
+        """A law of records from the prior, its means and covariances after clamping, and n records."""
+        law = self._declared(schema).drawn_law(rng)
+        mean, covariance = law.means_and_covariance()
+        return {"mean": mean, "covariance": covariance}, law.rows(n, rng)
 
     def _axes(self, schema: Schema) -> tuple[Axis, ...]:
         return moment_axes(schema, self.columns)
@@ -99,11 +105,16 @@ class MultivariateNormal(StatisticsModel):
     def _system(self, schema: Schema) -> GaussianSystem:
         return GaussianSystem(from_niw(self.columns, *(self.prior or default_niw(self._axes(schema)))))
 
-    def _answers(self, system: GaussianSystem, parameters: Parameters) -> ChainsPosterior:
-        mean, covariance = system.mean_and_covariance(parameters)
+    def _declared(self, schema: Schema) -> Declared:
+        conjugate = (self.prior is not None,) * len(self.columns)
+        box = SEVERAL_NUMBERS if len(self.columns) > 1 else ONE_NUMBER
+        return Declared(self._system(schema), self._axes(schema), box, conjugate)
+
+    def _answers(self, mean: Array, covariance: Array) -> ChainsPosterior:
         labels = {"mean": {"column": self.columns}, "covariance": {"column": self.columns, "other": self.columns}}
         found = {"mean": mean, "covariance": covariance}
-        return ChainsPosterior(found, labels, "posterior of mean and covariance", _NormalRecords(self.columns))
+        title = f"means and covariances of {', '.join(self.columns)} as declared{widths(self.robust)}"
+        return ChainsPosterior(found, labels, title, _NormalRecords(self.columns))
 
 
 @dataclass(frozen=True)

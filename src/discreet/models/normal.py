@@ -1,6 +1,7 @@
-"""A numeric column with unknown mean and variance: x ~ N(mean, variance), clamped to its declared bounds.
+"""Mean and variance of a numeric column as declared, that is clamped to its bounds, whatever its law.
 
-    mean | variance ~ N(m, variance / strength),   variance ~ InverseGamma(shape, scale)
+    prior=None    weak, within the bounds (`declared_moments`)
+    otherwise     mean | variance ~ N(m, variance / strength),   variance ~ InverseGamma(shape, scale), of normal cells
 
 The release is Σ u and Σ u² (and the number of rows where it is private), u the column on [-1, 1].
 """
@@ -13,24 +14,25 @@ from numpy.typing import NDArray
 
 from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.inference.gaussian.gaussian_system import GaussianSystem, NormalNode, Parameters
-from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, number
+from discreet.inference.gaussian.gaussian_system import GaussianSystem, NormalNode
+from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, check_robust, number
+from discreet.models.declared_moments import ONE_NUMBER, Declared, widths
 from discreet.models.gaussian import (
     SHAPE,
     SIGMAS,
     centres,
-    chains_of,
     exact_moments,
     half_widths,
     independent_draws,
     moment_entries,
     moment_terms,
     plug_in_moments,
-    system_rows,
 )
 from discreet.models.plausible_priors import elsewhere, share_of_records, too_wide
+from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior
 from discreet.queries.counts_and_sums import Axis
+from discreet.queries.second_stage import followed_by_influences
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
 from discreet.schema import Schema
 
@@ -39,17 +41,19 @@ __all__ = ["Normal"]
 
 @dataclass(frozen=True)
 class Normal(StatisticsModel):
-    """Mean and variance of a bounded column.
+    """Mean and variance of a bounded column as declared.
 
-    `prior` is (mean, strength, shape, scale). Without one: the middle of the declared range with the strength of one
-    record, and a variance for which the range is about six standard deviations (shape 3).
+    `prior` is (mean, strength, shape, scale); without one it is weak, and uniform within the bounds. `robust=True` spends 5% of
+    the budget on how heavy the tails are and how rows of a person go together, for the width of the variance.
     """
 
     column: str
     prior: tuple[float, float, float, float] | None = None
     by: str | None = None
+    robust: bool | None = None
 
     def __post_init__(self) -> None:
+        check_robust("Normal", self.robust)
         if self.prior is None:
             return
         if not isinstance(self.prior, tuple | list) or len(self.prior) != 4:
@@ -67,20 +71,23 @@ class Normal(StatisticsModel):
         return (*deviation, *elsewhere("Normal.prior", self.column, inside))
 
     def query(self, schema: Schema) -> Statistics:
-        """Sum and sum of squares, jointly."""
+        """Sum and sum of squares, jointly; then, if robust, how much the squares vary."""
         self._system(schema)  # refuses a prior that does not fit
-        return moment_query(schema, (self.column,), (), self.by)
+        query = moment_query(schema, (self.column,), (), self.by)
+        return followed_by_influences(query, ("variance",), self._axes(schema)) if self.robust else query
 
     def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
-        """Draws of mean and variance given the noisy moments of the clamped records."""
+        """Draws of mean and variance of the declared column given its noisy moments."""
         terms = moment_terms(moment_entries(query, value, (self.column,)), laws)
-        return _answers(chains_of(self._system(query.schema), self._axes(query.schema), terms, query, progress))
+        means, covariances = self._declared(query.schema).means_and_covariances(query, value, laws, terms, progress)
+        return self._answers(query.schema, means[..., 0], covariances[..., 0, 0])
 
     def plug_in(self, query: Statistics, value: Value) -> ChainsPosterior:
         """The conjugate posterior that takes the noisy moments at face value."""
         entries = moment_entries(query, value, (self.column,))
         updated = plug_in_moments(self._system(query.schema), self._axes(query.schema), entries, query.total)
-        return _answers(independent_draws(updated))
+        drawn = independent_draws(updated)
+        return self._answers(query.schema, drawn["coefficients[0]"][..., 0], drawn["variance[0]"])
 
     def strengthened(self, query: Statistics, value: Value) -> "Normal":
         """The same model with its prior strengthened by the records of a public dataset."""
@@ -89,9 +96,17 @@ class Normal(StatisticsModel):
         return replace(self, prior=(float(node.mean[0]), float(node.precision[0, 0]), node.shape, node.rate))
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
-        """Mean and variance from the prior, then n records."""
-        parameters, rows, _ = system_rows(self._system(schema), self._axes(schema), n, rng)
-        return {"mean": parameters["coefficients[0]"][0], "variance": parameters["variance[0]"]}, rows
+        """A law of records from the prior, its mean and variance after clamping, and n records."""
+        law = self._declared(schema).drawn_law(rng)
+        means, covariance = law.means_and_covariance()
+        return {"mean": means[0], "variance": covariance[0, 0]}, law.rows(n, rng)
+
+    def _declared(self, schema: Schema) -> Declared:
+        return Declared(self._system(schema), self._axes(schema), ONE_NUMBER, (self.prior is not None,))
+
+    def _answers(self, schema: Schema, mean: Array, variance: Array) -> ChainsPosterior:
+        title = f"mean and variance of {self.column} as declared{widths(self.robust)}"
+        return ChainsPosterior({"mean": mean, "variance": variance}, {}, title, _NormalCells())
 
     def _axes(self, schema: Schema) -> tuple[Axis, ...]:
         return moment_axes(schema, (self.column,))
@@ -112,8 +127,3 @@ class _NormalCells:
     def draw(self, parameters: Mapping[str, NDArray[np.float64]], rng: np.random.Generator) -> NDArray[np.float64]:
         """One cell for every mean and variance."""
         return np.asarray(rng.normal(parameters["mean"], np.sqrt(parameters["variance"])))
-
-
-def _answers(parameters: Parameters) -> ChainsPosterior:
-    found = {"mean": parameters["coefficients[0]"][..., 0], "variance": parameters["variance[0]"]}
-    return ChainsPosterior(found, title="posterior of mean and variance", record=_NormalCells())

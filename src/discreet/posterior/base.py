@@ -5,6 +5,7 @@ form, it has names and dimensions (`_axes`), means, deviations, quantiles and dr
 and the text follow from these.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import QueryError
+from discreet.errors import ConvergenceWarning, QueryError
+from discreet.inference.convergence import Mixing
 from discreet.posterior.export import DEFAULT_DRAWS, Axes, to_datatree
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_text, check_order, describe, labels, tails
 
@@ -47,6 +49,20 @@ class Posterior(ABC):
 
     def interval(self, level: float = 0.9) -> Any:
         """Lower and upper ends of equal-tailed intervals, one for every parameter on its own, given the release."""
+        self._warn()
+        return self._interval(level)
+
+    @property
+    def mixing(self) -> Mixing | None:
+        """How the chains behind the answers mixed; None where there are none."""
+        return None
+
+    def _warn(self) -> None:
+        """Say it where chains have not converged: the caller of the method that calls this reads numbers off them."""
+        if self.mixing is not None and not self.mixing.converged:
+            warnings.warn(self.mixing.words, ConvergenceWarning, stacklevel=3)
+
+    def _interval(self, level: float) -> Any:
         lower, upper = self._quantiles(tails(level))
         return {name: (lower[name], upper[name]) for name in lower} if isinstance(lower, dict) else (lower, upper)
 
@@ -60,6 +76,10 @@ class Posterior(ABC):
 
     def summary(self) -> Summary:
         """Mean, deviation and 90% interval of every parameter, and how chains mixed; of released draws their mean."""
+        self._warn()
+        return self._summary()
+
+    def _summary(self) -> Summary:
         columns = {column: self._by_name(answer).values() for column, answer in self._columns().items()}
         names = [label for name, axes in self._axes().items() for label in labels(name, axes)]
         return describe(
@@ -76,7 +96,8 @@ class Posterior(ABC):
         return self._tree(draws, rng, attributes)
 
     def __str__(self) -> str:
-        return as_text(self._title(), self.summary())
+        text = as_text(self._title(), self._summary())
+        return text if self.mixing is None or self.mixing.converged else f"{text}\n{self.mixing.words}"
 
     @abstractmethod
     def _title(self) -> str:

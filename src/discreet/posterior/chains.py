@@ -2,24 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.inference.diagnostics import bulk_ess, split_rhat
+from discreet.inference.convergence import Mixing, mixing, worst
+from discreet.inference.diagnostics import FEWEST_DRAWS, bulk_ess, split_rhat
 from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import Axes, chains_to_datatree
 from discreet.posterior.record_laws import RecordLaw
-from discreet.posterior.summary import as_text, labels
+from discreet.posterior.summary import labels
 
 __all__ = ["ChainsPosterior"]
 
 Answers = dict[str, Any]  # a float for a number, an array for a vector or matrix
-
-LARGEST_RHAT = 1.02
-SMALLEST_ESS = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +81,17 @@ class ChainsPosterior(Posterior):
 
     def rhat(self) -> Answers:
         """Rank-normalised split R-hat, by parameter: near 1 where the chains agree."""
-        return _plain({name: split_rhat(values) for name, values in self.chains.items()})
+        return dict(self._diagnosed[0])
 
     def ess(self) -> Answers:
         """Bulk effective sample size, by parameter."""
-        return _plain({name: bulk_ess(values) for name, values in self.chains.items()})
+        return dict(self._diagnosed[1])
+
+    @cached_property
+    def mixing(self) -> Mixing:
+        """The worst R-hat and effective sample size of all numbers, and whether they are good enough."""
+        few = next(iter(self.chains.values())).shape[1] < FEWEST_DRAWS
+        return mixing(self.chains) if few else worst(self.chains, *self._diagnosed)
 
     def to_datatree(
         self,
@@ -102,14 +107,6 @@ class ChainsPosterior(Posterior):
             return chains_to_datatree(self.chains, self.axes, attributes)
         return self._tree(draws, rng, attributes)
 
-    def __str__(self) -> str:
-        summary = self.summary()
-        text = as_text(self.title, summary)
-        rhat, ess = max(row["rhat"] for row in summary.values()), min(row["ess"] for row in summary.values())
-        if rhat > LARGEST_RHAT or ess < SMALLEST_ESS:
-            text += f"\nthe chains should be run longer: R-hat up to {rhat:.3f}, effective sample size from {ess:.0f}"
-        return text
-
     def labels(self, name: str) -> list[str]:
         """The names of a parameter's coordinates, in order."""
         return labels(name, self.axes.get(name, {}))
@@ -124,6 +121,12 @@ class ChainsPosterior(Posterior):
         return [
             _plain({name: np.quantile(values, q, axis=(0, 1)) for name, values in self.chains.items()}) for q in orders
         ]
+
+    @cached_property
+    def _diagnosed(self) -> tuple[Answers, Answers]:
+        """R-hat and effective sample size, once for all who ask."""
+        rhat, ess = ({name: of(values) for name, values in self.chains.items()} for of in (split_rhat, bulk_ess))
+        return _plain(rhat), _plain(ess)
 
     def _columns(self) -> dict[str, Answers]:
         return {**super()._columns(), "rhat": self.rhat(), "ess": self.ess()}

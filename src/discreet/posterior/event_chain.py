@@ -46,6 +46,11 @@ class EventLogChain(EventLogPosterior):
         found = {name: np.asarray(profile, dtype=float)[np.newaxis] for name, profile in profiles.items()}
         return cls.from_draws(HiddenDraws(states[np.newaxis], start, transitions, found), coordinates, note)
 
+    @property
+    def mixing(self) -> None:
+        """A released chain is what it is: it was paid for, and no interval is read off it."""
+        return
+
     def _stays(self) -> list[str]:
         return [f"{mean:.3f}" for mean in self.transitions().diagonal()]
 

@@ -1,7 +1,7 @@
 """What a private event log says: the hidden state of every cell, the profiles of the states, and how states follow.
 
 Draws of several chains are given the same names of states first (`label_alignment`). Where chains sit in different
-modes no names can make them agree: the R-hat of the summary shows it, and the printed posterior says it.
+modes no names can make them agree: the R-hat of the summary shows it, and every output says it.
 """
 
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.inference.convergence import Mixing
 from discreet.inference.counts.simplex import draw_codes
-from discreet.inference.diagnostics import FEWEST_DRAWS
 from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
 from discreet.inference.hidden_markov.label_alignment import aligned_names, renamed, reordered, state_frequencies
 from discreet.numerics.arrays import Array
@@ -31,7 +31,6 @@ SIGNS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of st
 WIDTH, LONGEST_NAME = 80, 20
 STATES_ABREAST, LEVELS_SHOWN = 4, 10
 SURE = 0.9
-APART = 1.1  # R-hat of chains that tell different stories
 
 
 @dataclass(frozen=True)
@@ -185,11 +184,14 @@ class EventLogPosterior(Posterior):
         used = np.unique(self.states()).tolist()
         for begin in range(0, len(used), STATES_ABREAST):
             parts += [self._bars(name, used[begin : begin + STATES_ABREAST]) for name in self.coordinates.fields]
-        if self.cells.shape[1] >= FEWEST_DRAWS:  # states that hold no cell are not asked to agree
-            rhat = max(float(np.max(self.parameters.rhat()[name][used])) for name in self.coordinates.fields)
-            if rhat > APART:
-                parts.append(f"the chains differ (R-hat up to {rhat:.3g}): they are slow or sit in different modes")
+        if self.mixing is not None and not self.mixing.converged:
+            parts.append(self.mixing.words)
         return "\n\n".join(parts)
+
+    @property
+    def mixing(self) -> Mixing | None:
+        """Of start, transitions and profiles, all of which the summary reports; chains may sit in different modes."""
+        return self.parameters.mixing
 
     def _title(self) -> str:
         return self.title
@@ -214,7 +216,7 @@ class EventLogPosterior(Posterior):
         return [*lines, f"{unsure} of {cells.sum()} cells are in their state with probability below {SURE:g}"]
 
     def _stays(self) -> list[str]:
-        stays, (lower, upper) = self.transitions(), self.interval(0.9)["transition"]
+        stays, (lower, upper) = self.transitions(), self._interval(0.9)["transition"]
         ends = zip(stays.diagonal(), lower.diagonal(), upper.diagonal(), strict=True)
         return [f"{mean:.3f} ({low:.3f} to {high:.3f})" for mean, low, high in ends]
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryError
+from discreet.inference.convergence import Mixing
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
 from discreet.posterior.summary import Summary
@@ -46,9 +47,14 @@ class GroupedPosterior(Posterior):
         """Posterior standard deviation of every group."""
         return self._each(lambda part: part.sd())
 
-    def interval(self, level: float = 0.9) -> dict[str, Any]:
-        """Lower and upper ends of equal-tailed intervals, each group on its own."""
-        return self._each(lambda part: part.interval(level))
+    @property
+    def mixing(self) -> Mixing | None:
+        """The worst of the groups that are known through chains; None where none is."""
+        found = [part.mixing for part in self.parts.values() if part.mixing is not None]
+        return Mixing(max(m.rhat for m in found), min(m.ess for m in found)) if found else None
+
+    def _interval(self, level: float) -> dict[str, Any]:
+        return self._each(lambda part: part._interval(level))
 
     def quantile(self, q: float) -> dict[str, Any]:
         """The q-quantile of every group."""
@@ -70,12 +76,12 @@ class GroupedPosterior(Posterior):
             f'GroupedPosterior.log_density must be asked of one group, posterior["{next(iter(self))}"].log_density(x)'
         )
 
-    def summary(self) -> Summary:
+    def _summary(self) -> Summary:
         """The summary of every group, with parameters named "level: parameter"."""
         return {
             f"{level}: {parameter}": line
             for level, part in self.parts.items()
-            for parameter, line in part.summary().items()
+            for parameter, line in part._summary().items()
         }
 
     def log_evidence(self) -> float:

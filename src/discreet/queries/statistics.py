@@ -35,11 +35,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from discreet.errors import QueryError
 from discreet.queries.counts_and_sums import PRODUCT_BITS, Axis, Counts, RowMove, Statistic, Sum, levels_of, row_move
 from discreet.queries.families.base import Family
+from discreet.queries.second_stage import SecondStage
 from discreet.schema import LabelOnly, Person, Schema
 from discreet.schema.row_counts import KnownSize, NormalSizes, ShareSizes, Sizes, UniformSizes
 
@@ -52,7 +53,8 @@ class Statistics:
 
     `columns` are all the columns whose bad cells exclude a row from *every* statistic of the query, so that all of them
     are about the same rows. `joint` is a proved bound on the move of a row that is better than the sum over the
-    statistics; `by` asks for every statistic in every level of a column.
+    statistics; `by` asks for every statistic in every level of a column. `second` is what is asked once these are
+    released: bounded sums, of functions that the released numbers choose.
     """
 
     asks: ClassVar[str] = "statistics"
@@ -62,6 +64,7 @@ class Statistics:
     family: Family | None = None
     joint: RowMove | None = None
     by: str | None = None
+    second: SecondStage | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.schema.unit, LabelOnly):
@@ -151,7 +154,14 @@ class Statistics:
     @property
     def cells(self) -> int:
         """How many integers are released."""
-        return sum(prod(statistic.shape) for statistic in self.statistics)
+        later = 0 if self.second is None else prod(self.second.shape(self))
+        return sum(prod(statistic.shape) for statistic in self.statistics) + later
+
+    @property
+    def meanings(self) -> dict[str, dict[str, Any]]:
+        """What the released whole numbers mean, by name."""
+        later = {} if self.second is None else {self.second.name: self.second.meaning}
+        return {statistic.name: statistic.meaning for statistic in self.statistics} | later
 
     @property
     def excludes(self) -> bool:

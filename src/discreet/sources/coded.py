@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.queries.counts_and_sums import Statistic
+from discreet.queries.influence import Influences
 from discreet.queries.losses.base import Loss, Query
 from discreet.queries.statistics import Statistics
 from discreet.schema.cell import NO_NUMBER, Codes
+from discreet.sources.coded_influences import sums_of_influences
 from discreet.sources.dataset import Design, IntegerArray, collected
 from discreet.sources.readers.identifiers import known, text_of_identifier
 from discreet.sources.sql.cell_sql import LARGEST_EXACT_DOUBLE
@@ -56,15 +58,22 @@ class CodedRows:
 
     def statistics(self, query: Statistics) -> dict[str, IntegerArray]:
         """Every statistic of the query, exactly."""
-        used = self._kept(query)
-        for name in query.columns:
-            used &= ~_is_bad(query, name, self.columns[name])
+        used = self._used(query)
         rows = {name: self.columns[name][used] for name in query.columns}
         axes = {axis: axis.centred(rows[axis.column]) for s in query.statistics for axis in s.axes}
         return {
             s.name: _sums(s, {**rows, **axes}) if s.axes else _counts(s, rows, int(used.sum()))
             for s in query.statistics
         }
+
+    def influences(self, query: Influences) -> IntegerArray:
+        """The sums of a second stage, exactly."""
+        used = self._used(query)
+        rows = {name: self.columns[name][used] for name in query.columns}
+        units = np.arange(self._length)
+        if query.schema.unit.identifier is not None and self.persons is not None:
+            units[self._known] = np.unique(self.persons[self._known], return_inverse=True)[1]
+        return sums_of_influences(query, rows, units[used])
 
     def design(self, query: Loss) -> AbstractContextManager[Design]:
         """The used rows, in their order."""
@@ -79,7 +88,14 @@ class CodedRows:
         is_none = np.equal(self.persons, np.array(None if self.persons.dtype == object else -1))
         return np.asarray(~is_none.astype(bool))
 
-    def _kept(self, query: Query) -> NDArray[np.bool_]:
+    def _used(self, query: Statistics | Influences) -> NDArray[np.bool_]:
+        """Which rows count and have no cell that excludes them."""
+        used = self._kept(query)
+        for name in query.columns:
+            used &= ~_is_bad(query, name, self.columns[name])
+        return used
+
+    def _kept(self, query: Query | Influences) -> NDArray[np.bool_]:
         """Which rows count: of each person at most k, those of the smallest digests."""
         unit = query.schema.unit
         if unit.identifier is None or self.persons is None:
@@ -102,13 +118,13 @@ class CodedRows:
         used[known[crowded[order[place >= unit.max_records]]]] = False
         return used
 
-    def _cells(self, query: Query, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
+    def _cells(self, query: Query | Influences, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
         """The coded cells of one column as texts, in the rows at these places."""
         codes = self.columns[name][rows]
         return np.where(_is_bad(query, name, codes), BAD_CELL, codes.astype(str))
 
 
-def _is_bad(query: Query, name: str, rows: Codes) -> NDArray[np.bool_]:
+def _is_bad(query: Query | Influences, name: str, rows: Codes) -> NDArray[np.bool_]:
     """Which cells exclude their row."""
     return np.asarray(rows == query.schema.column(name).excluded)
 

@@ -1,10 +1,10 @@
 """A dataset: a source of private rows, seen through a schema, under a public id.
 
-A `Source` answers exactly three questions. `count` is the number of units; it looks at no cell but, where units are
+A `Source` answers exactly four questions. `count` is the number of units; it looks at no cell but, where units are
 persons, at their identifiers. `statistics` are exact integers, the same on every engine, format, row order, partition
-and thread count. `design` hands the coded rows themselves to a mechanism that needs them again and again, in the order
-of the source. Nothing else leaves a source, and no event of answering (exception, shape, text) depends on what a row
-contains.
+and thread count, and so are `influences`, the bounded sums of a second stage. `design` hands the coded rows themselves
+to a mechanism that needs them again and again, in the order of the source. Nothing else leaves a source, and no event
+of answering (exception, shape, text) depends on what a row contains.
 
 Private rows as the kernels of convex losses read them: numbers and codes in chunks, never expanded to one-hot.
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ReleaseError
+from discreet.queries.influence import Influences
 from discreet.queries.losses.base import CHUNK, Loss, Target
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
@@ -50,13 +51,16 @@ class Design:
 
 
 class Source(Protocol):
-    """Where private rows live; only these three answers come out."""
+    """Where private rows live; only these four answers come out."""
 
     def count(self) -> int:
         """The number of units."""
 
     def statistics(self, query: Statistics) -> dict[str, IntegerArray]:
         """Each statistic of the query under its name: an array of its declared shape, zeros included."""
+
+    def influences(self, query: Influences) -> IntegerArray:
+        """The sums of a second stage: an array of its shape."""
 
     def design(self, query: Loss) -> AbstractContextManager[Design]:
         """The used rows as features and targets, private, for as long as the context is open."""

@@ -3,6 +3,8 @@
     y = s(X) + noise,   discrete Laplace of scale L1 / epsilon: epsilon-DP       (Theorem 1)
                         discrete Gaussian, sigma² = L2² / (2 rho): rho-zCDP      (Theorem 2)
 
+A robust model asks again, of functions that y chooses: 95% of the budget for y, 5% for the second answer (Theorem 3).
+
 What is released is a full posterior: any number of draws, any public prior, no further cost.
 """
 
@@ -106,18 +108,20 @@ class NoisyStatistics(Mechanism):
         return "epsilon" if self.rho is None else "rho"
 
     def guarantee(self, query: Statistics) -> Guarantee:
-        """PureDP(epsilon) by Theorem 1, or ZCDP(rho) by Theorem 2; a split never changes the total."""
+        """PureDP(epsilon) by Theorem 1, or ZCDP(rho) by Theorem 2; neither a split nor a second stage adds to it."""
         self.laws(query)  # refuses a split or a scale that does not fit before anything is reserved
         schema = query.schema
         if self._rho() is None:
             assert self.epsilon is not None
             theorem = f"discrete Laplace noise, integers of L1 sensitivity {query.l1} {PROOF}, Theorem 1)"
+            theorem += _second_words(query, "epsilon", "L1 sensitivity")
             sampler = "OpenDP discrete Laplace in exact arithmetic"
             return PureDP(self.epsilon, Basis(schema.relation, str(schema.unit), theorem, sampler))
         rho = self._rho()
         assert rho is not None
         squared = query.squared_l2
         theorem = f"discrete Gaussian noise, squared L2 sensitivity {squared} {PROOF}, Theorem 2)"
+        theorem += _second_words(query, "rho", "squared L2 sensitivity")
         sampler = "OpenDP discrete Gaussian in exact arithmetic"
         return ZCDP(rho, Basis(schema.relation, str(schema.unit), theorem, sampler))
 
@@ -125,31 +129,44 @@ class NoisyStatistics(Mechanism):
         """The noise of each statistic: public, and all that a noise-aware posterior needs to know."""
         if query.asks != self.answers:
             raise QueryError("NoisyStatistics must have a model of statistics, got a convex loss")
-        rho = self._rho()
+        rho, second = self._rho(), query.second
+        first = Fraction(1) if second is None else 1 - second.share  # of the budget
         if rho is None:
             assert self.epsilon is not None
             ratios = self._ratios(query, query.l1, query.unit_l1)
             budget = rational(self.epsilon)
-            return {s.name: DiscreteLaplace(round_up(s.unit * ratios[s.name] / budget)) for s in query.statistics}
+            scales = {s.name: s.unit * ratios[s.name] / (first * budget) for s in query.statistics}
+            if second is not None:
+                scales[second.name] = second.unit * second.sensitivity(query) / (second.share * budget)
+            return {name: DiscreteLaplace(round_up(scale)) for name, scale in scales.items()}
         ratios = self._ratios(query, query.squared_l2, query.unit_squared)
         budget = 2 * rational(rho)
-        return {s.name: DiscreteGaussian(root_up(s.unit**2 * ratios[s.name] / budget)) for s in query.statistics}
+        squares = {s.name: s.unit**2 * ratios[s.name] / (first * budget) for s in query.statistics}
+        if second is not None:
+            squares[second.name] = second.unit**2 * second.sensitivity(query) / (second.share * budget)
+        return {name: DiscreteGaussian(root_up(square)) for name, square in squares.items()}
 
     def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
-        """The declared shape of every statistic."""
-        return {statistic.name: statistic.shape for statistic in query.statistics}
+        """The declared shape of every statistic, and of what a second stage adds."""
+        later = {} if query.second is None else {query.second.name: query.second.shape(query)}
+        return {statistic.name: statistic.shape for statistic in query.statistics} | later
 
     def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset, progress: Progress = None) -> Released:
-        """Read the exact sums once and add the noise in Python integers, which neither wrap nor saturate."""
+        """Read the exact sums once and add the noise in Python integers, which neither wrap nor saturate.
+
+        A second stage reads the rows again, and knows of the first only what is released of it.
+        """
         exact = dataset.source.statistics(query)
         laws = self.laws(query)
         released = {}
         for statistic in query.statistics:
-            sums = np.asarray(exact[statistic.name])
-            draws = noise.integers(laws[statistic.name], sums.size)
-            noisy = [int(value) + draw for value, draw in zip(sums.ravel().tolist(), draws, strict=True)]
             kind = object if statistic.axes else np.int64  # sums of products outgrow 64 bits
+            noisy = _noisy(noise, laws[statistic.name], np.asarray(exact[statistic.name]))
             released[statistic.name] = np.array(noisy, dtype=kind).reshape(statistic.shape)
+        if query.second is not None:
+            asked = query.second.query(query, released, laws)
+            noisy = _noisy(noise, laws[query.second.name], dataset.source.influences(asked))
+            released[query.second.name] = np.array(noisy, dtype=object).reshape(asked.shape)
         return released
 
     def holds(self, query: Statistics, value: Mapping[str, Any]) -> bool:
@@ -176,18 +193,36 @@ class NoisyStatistics(Mechanism):
 
         def score(values: Sequence[Mapping[str, Any]]) -> np.ndarray[Any, np.dtype[np.float64]]:
             ratios = np.zeros(len(values))
-            for name, law in laws.items():
+            for name in pair.query.names:
                 released = np.array([np.ravel(value[name]) for value in values], dtype=object)
                 here, there = (released - np.ravel(np.asarray(side[name])) for side in (pair.exact, pair.other))
-                ratios += (law.log_density(here) - law.log_density(there)).sum(axis=1)
+                ratios += (laws[name].log_density(here) - laws[name].log_density(there)).sum(axis=1)
+            if pair.query.second is not None:
+                ratios += [self._second_ratio(pair, value) for value in values]
             return np.round(ratios, 9)  # equal ratios stay equal, whatever the order of the sums
 
         return score
 
     def apart(self, pair: Any) -> float:
         """Measured in noise: distances over scales, or squares over variances."""
+        laws = self.laws(pair.query)
         moves = {name: np.asarray(pair.exact[name] - pair.other[name], dtype=float) for name in pair.query.names}
-        return sum(law.loss(np.ravel(moves[name])) for name, law in self.laws(pair.query).items())
+        if pair.query.second is not None:  # as it would be asked if the first stage had no noise
+            here, there = self._second_sums(pair, pair.exact)
+            moves[pair.query.second.name] = np.asarray(here - there, dtype=float)
+        return sum(laws[name].loss(np.ravel(move)) for name, move in moves.items())
+
+    def _second_sums(self, pair: Any, value: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
+        """The exact sums of both tables in the second stage, after the first has released `value`."""
+        asked = pair.query.second.query(pair.query, value, self.laws(pair.query))
+        return [np.ravel(table.source.influences(asked)).astype(object) for table in (pair.dataset, pair.neighbour)]
+
+    def _second_ratio(self, pair: Any, value: Mapping[str, Any]) -> float:
+        """The log-likelihood ratio of the second stage, given the first."""
+        name = pair.query.second.name
+        law, released = self.laws(pair.query)[name], np.ravel(np.asarray(value[name], dtype=object))
+        here, there = (float(law.log_density(released - sums).sum()) for sums in self._second_sums(pair, value))
+        return here - there
 
     def _rho(self) -> float | None:
         if self.epsilon is not None and self.delta is not None:
@@ -205,6 +240,21 @@ class NoisyStatistics(Mechanism):
         shares = {name: rational(share) for name, share in self.split.items()}
         whole = sum(shares.values())
         return {s.name: unit(s.move) * whole / shares[s.name] for s in query.statistics}
+
+
+def _noisy(noise: NoiseSource, law: DiscreteLaplace | DiscreteGaussian, exact: np.ndarray[Any, Any]) -> list[int]:
+    """Every exact sum plus its own noise."""
+    draws = noise.integers(law, exact.size)
+    return [int(value) + draw for value, draw in zip(exact.ravel().tolist(), draws, strict=True)]
+
+
+def _second_words(query: Statistics, budget: str, distance: str) -> str:
+    """What a privacy officer must know of a second stage."""
+    if query.second is None:
+        return ""
+    share = f"{float(query.second.share):.0%} of {budget}"
+    numbers = f"sums of numbers in [0, 1] of each unit, {distance} {query.second.sensitivity(query)}"
+    return f" with all but {share}; then {share} for {numbers}, of functions that the first release chooses (Theorem 3)"
 
 
 def _zcdp(epsilon: float | None, delta: float | None) -> float:

@@ -22,6 +22,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from discreet.errors import ReleaseError
+from discreet.queries.influence import Influences
 from discreet.queries.losses.base import Loss
 from discreet.queries.statistics import Statistics
 from discreet.schema.arrow_cell import arrow_coded
@@ -29,6 +30,7 @@ from discreet.schema.cell import Codes
 from discreet.sources.dataset import Design, IntegerArray, collected
 from discreet.sources.engines.spill import engine_folder
 from discreet.sources.sql.cell_sql import Held, most_rows
+from discreet.sources.sql.influence_sql import influence_sums
 from discreet.sources.sql.kept_rows import number_of_persons
 from discreet.sources.sql.statements import Grouping, coded, groupings, marginal, rows_in_order
 
@@ -110,6 +112,19 @@ class DuckDB:
                 for columns, groups in found.items():
                     answers |= _dense(grouping, columns, groups)
             return {name: answers[name] for name in query.names}
+
+        return self._tried(answer)
+
+    def influences(self, query: Influences) -> IntegerArray:
+        """The sums of a second stage, exactly; a failure says nothing about the rows."""
+        text = influence_sums(query, self.held, ROWS, self.id).sql(dialect="duckdb", copy=False)
+
+        def answer(connection: Any, attach: Callable[[], None]) -> IntegerArray:
+            attach()
+            sums = np.zeros((len(query.functions), len(query.functions[0])), dtype=object)
+            for group, *found in connection.execute(text).fetchall():
+                sums[group] = [int(total) for total in found]
+            return sums.reshape(query.shape)
 
         return self._tried(answer)
 

@@ -15,6 +15,7 @@ Rows that belong to nobody are dropped; `identifiers` says which do.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from discreet.queries.influence import Influences
 from discreet.queries.losses.base import Query
 from discreet.sources.sql.cell_sql import cast, printed, steps
 
@@ -36,7 +37,7 @@ def number_of_persons(relation: str) -> "exp.Select":
     return counted.from_(persons.subquery("persons"))
 
 
-def kept(query: Query, id: str, max_records: int, coded: "exp.Select") -> "exp.Select":  # noqa: A002
+def kept(query: Query | Influences, id: str, max_records: int, coded: "exp.Select") -> "exp.Select":  # noqa: A002
     """Codes and values of the rows of `coded` (code_i, value_i, person) that come first among those of their person."""
     from sqlglot import exp
 
@@ -55,13 +56,13 @@ def kept(query: Query, id: str, max_records: int, coded: "exp.Select") -> "exp.S
     digested = _joined([head, person, separator, written, separator, printed(exp.column("time"))])
     order = exp.Order(expressions=[exp.Ordered(this=exp.MD5(this=digested), nulls_first=False)])
     place = exp.Window(this=exp.RowNumber(), partition_by=[person], order=order)
-    placed = exp.select(*columns, place.as_("place")).from_(numbered.subquery("inside", copy=False), copy=False)
+    placed = exp.select(*columns, person, place.as_("place")).from_(numbered.subquery("inside", copy=False), copy=False)
     first = exp.column("place") <= exp.Literal.number(max_records)
-    columns.append(exp.column("place"))  # a query without columns selects something too
+    columns.append(person)  # a query without columns selects something too
     return exp.select(*columns).from_(placed.subquery("inside", copy=False), copy=False).where(first, copy=False)
 
 
-def coded_cells(query: Query) -> "list[exp.Expr]":
+def coded_cells(query: Query | Influences) -> "list[exp.Expr]":
     """The code or the grid steps of each column, a whole number; NULL excludes the row."""
     from sqlglot import exp
 

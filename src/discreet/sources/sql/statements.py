@@ -19,6 +19,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from discreet.queries.counts_and_sums import Axis, Statistic
+from discreet.queries.influence import Influences
 from discreet.queries.losses.base import Loss, Query
 from discreet.queries.statistics import Statistics
 from discreet.sources.sql.cell_sql import (
@@ -39,7 +40,9 @@ from discreet.sources.sql.kept_rows import coded_cells, kept
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Grouping", "coded", "groupings", "marginal", "rows_in_order"]
+__all__ = ["Grouping", "coded", "groupings", "marginal", "rows_in_order", "used_cells"]
+
+Asked = Query | Influences  # what rows are coded for
 
 # Statistics whose joint table has at most this many declared cells are grouped in one scan.
 LARGEST_JOINT_TABLE = 200_000
@@ -138,6 +141,18 @@ def rows_in_order(query: Loss, held: Mapping[str, Held], relation: str, id: str)
     return _from(exp.select(*found, exp.column("place")), used).order_by("place", copy=False)
 
 
+def used_cells(query: Influences, held: Mapping[str, Held], relation: str, id: str) -> "exp.Select":  # noqa: A002
+    """The same cells in no order, and whose each row is where units are persons."""
+    from sqlglot import exp
+
+    found = [cell.as_(f"cell_{i}", copy=False) for i, cell in enumerate(coded_cells(query))]
+    if query.schema.unit.identifier is not None:
+        return _from(exp.select(*found, exp.column("person")), _of_persons(query, held, relation, id))
+    categorical, numeric = _kinds(query, query.columns)
+    values = _values(query, query.columns, held, relation, [])
+    return _from(exp.select(*found), _mapped(query, categorical, held, values, _names("value", query, numeric)))
+
+
 def marginal(query: Statistics, grouping: Grouping, columns: tuple[str, ...], relation: str) -> "exp.Select":
     """Codes of `columns`, then n and every sum, for each combination that the coded `relation` holds; NULL excludes."""
     from sqlglot import exp
@@ -149,7 +164,7 @@ def marginal(query: Statistics, grouping: Grouping, columns: tuple[str, ...], re
     return exp.select(*codes, *sums).from_(exp.to_table(relation)).where(*whole).group_by(*codes)
 
 
-def _of_persons(query: Query, held: Mapping[str, Held], relation: str, id: str) -> "exp.Select":  # noqa: A002
+def _of_persons(query: Asked, held: Mapping[str, Held], relation: str, id: str) -> "exp.Select":  # noqa: A002
     """Codes and values of at most k rows of every person."""
     from sqlglot import exp
 
@@ -161,7 +176,7 @@ def _of_persons(query: Query, held: Mapping[str, Held], relation: str, id: str) 
 
 
 def _values(
-    query: Query, columns: Iterable[str], held: Mapping[str, Held], relation: str, others: "list[exp.Expr]"
+    query: Asked, columns: Iterable[str], held: Mapping[str, Held], relation: str, others: "list[exp.Expr]"
 ) -> "exp.Select":
     """Raw cells of levels (raw_i), clipped numbers (value_i) and the other expressions, of every row."""
     from sqlglot import exp
@@ -209,7 +224,7 @@ def _grouped(
 
 
 def _mapped(
-    query: Query, columns: Iterable[str], held: Mapping[str, Held], inside: "exp.Select", others: list[str]
+    query: Asked, columns: Iterable[str], held: Mapping[str, Held], inside: "exp.Select", others: list[str]
 ) -> "exp.Select":
     """Raw cells to level codes: by text, by number, or that of others or bad cells (NULL: the row is excluded)."""
     from sqlglot import exp
@@ -251,7 +266,7 @@ def _left_join(key: str, levels: "list[exp.Tuple]") -> "exp.Join":
     return exp.Join(this=exp.Values(expressions=levels, alias=alias), side="LEFT", on=same)
 
 
-def _kinds(query: Query, columns: Iterable[str]) -> tuple[list[str], list[str]]:
+def _kinds(query: Asked, columns: Iterable[str]) -> tuple[list[str], list[str]]:
     """The columns of levels and the columns of numbers."""
     names = list(columns)
     numeric = [name for name in names if query.schema.column(name).holds == "numbers"]
@@ -273,5 +288,5 @@ def _known(name: str) -> "exp.Expr":
     return exp.column(name).is_(exp.null()).not_()
 
 
-def _names(stem: str, query: Query, columns: Iterable[str]) -> list[str]:
+def _names(stem: str, query: Asked, columns: Iterable[str]) -> list[str]:
     return [f"{stem}_{query.columns.index(name)}" for name in columns]

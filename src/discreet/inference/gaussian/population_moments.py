@@ -1,0 +1,121 @@
+"""From the rows' own moments to those of the population they come from, draw by draw.
+
+    weak prior   sigma² = n r² / chi²(n - k), coefficients ~ N(least squares, sigma² A^-1 / n);  covariances by Bartlett's
+                 decomposition, means ~ N(m, Sigma / n): errors of one variance and near normal
+    conjugate    the normal-inverse-gamma posterior of each number given earlier ones
+
+A is the matrix of second moments of the regressors, per row. `excess` (kappa) multiplies the variance of what sampling
+adds: the second release of a robust model measures it, 1 is the assumption above. All numbers are in half-ranges.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from discreet.inference.gaussian.hamiltonian import SampleMoments
+from discreet.inference.gaussian.unseen_moments import Target
+from discreet.numerics.arrays import Array
+
+__all__ = ["mean_and_covariance", "regression"]
+
+LEVEL_PRECISION = 0.25  # of level means in half-ranges: what is left of a level without rows is the whole range
+NEARLY_ZERO = 1e-12
+
+
+def regression(
+    target: Target, sample: SampleMoments, rng: np.random.Generator, excess: Mapping[str, Array] | None = None
+) -> tuple[Array, Array]:
+    """Coefficients (…, constant and dummies, features) of the last number, and its residual variance (…)."""
+    moments, k = sample.design_moments(target.unseen.design), target.unseen.design.shape[1] + target.numbers - 1
+    return _node(target, target.numbers - 1, moments[..., : k + 1, : k + 1], sample.size, rng, excess or {})
+
+
+def mean_and_covariance(
+    target: Target, sample: SampleMoments, rng: np.random.Generator, excess: Mapping[str, Array] | None = None
+) -> tuple[Array, Array]:
+    """Means (…, numbers) within their bounds and covariances (…, numbers, numbers), without levels."""
+    if target.nodes.conjugate.any():
+        return _of_nodes(target, sample, rng)
+    means, p = sample.means[..., 0], target.numbers
+    rows = np.maximum(sample.size, p + 2.0)
+    root = np.linalg.cholesky(sample.within + NEARLY_ZERO * np.eye(p))
+    lower = np.tril(rng.standard_normal((*rows.shape, p, p)), -1)
+    for j in range(p):
+        lower[..., j, j] = np.sqrt(rng.chisquare(rows - 1.0 - j))
+    # Sigma = n L (B B')^-1 L' with Bartlett's B: inverse Wishart of n - 1 degrees
+    spread = root @ np.swapaxes(np.linalg.inv(lower), -1, -2) * np.sqrt(rows)[..., np.newaxis, np.newaxis]
+    covariance = spread @ np.swapaxes(spread, -1, -2)
+    for name, kappa in (excess or {}).items():
+        j = int(name)
+        own, at = covariance[..., j, j], sample.within[..., j, j] * rows / (rows - 1.0)
+        wider = at * (own / at) ** np.sqrt(kappa)
+        scale = np.sqrt(wider / own)
+        covariance[..., j, :] *= scale[..., np.newaxis]
+        covariance[..., :, j] *= scale[..., np.newaxis]
+    steps = np.einsum("...ij,...j->...i", spread, rng.standard_normal(means.shape)) / np.sqrt(rows)[..., np.newaxis]
+    return np.clip(means + steps, -1.0, 1.0), covariance
+
+
+def _of_nodes(target: Target, sample: SampleMoments, rng: np.random.Generator) -> tuple[Array, Array]:
+    """By the conjugate posteriors of each number given the earlier ones."""
+    moments, p = sample.design_moments(target.unseen.design), target.numbers
+    means = np.zeros((*sample.size.shape, p))
+    covariance = np.zeros((*sample.size.shape, p, p))
+    for j in range(p):
+        found, variance = _node(target, j, moments[..., : 2 + j, : 2 + j], sample.size, rng, {})
+        slopes = found[..., 1:]
+        means[..., j] = found[..., 0] + np.sum(slopes * means[..., :j], axis=-1)
+        cross = np.einsum("...i,...ik->...k", slopes, covariance[..., :j, :])
+        covariance[..., j, :], covariance[..., :, j] = cross, cross
+        covariance[..., j, j] = variance + np.sum(slopes * cross[..., :j], axis=-1)
+    return np.clip(means, -1.0, 1.0), covariance
+
+
+def _node(
+    target: Target, j: int, moments: Array, size: Array, rng: np.random.Generator, excess: Mapping[str, Array]
+) -> tuple[Array, Array]:
+    """Coefficients and residual variance of number j on what stands before it in `moments`."""
+    k = moments.shape[-1] - 1
+    square, cross, own = moments[..., :k, :k], moments[..., :k, k], moments[..., k, k]
+    n = size[..., np.newaxis, np.newaxis]
+    normal = rng.standard_normal(cross.shape)
+    if target.nodes.conjugate[j]:
+        prior, mean = target.nodes.precision[j, :k, :k], target.nodes.mean[j, :k]
+        precision = n * square + prior
+        found = _solve(precision, size[..., np.newaxis] * cross + prior @ mean)
+        gap = found - mean
+        fitted = own - 2.0 * np.sum(found * cross, axis=-1) + _form(square, found)
+        rate = target.nodes.rate[j] + 0.5 * (_form(prior, gap) + size * np.maximum(fitted, 0.0))
+        variance = rate / rng.gamma(target.nodes.shape[j] + 0.5 * size)
+        return found + np.sqrt(variance)[..., np.newaxis] * _backward(precision, normal), variance
+    found = _solve(square, cross)
+    residual = np.maximum(own - np.sum(found * cross, axis=-1), NEARLY_ZERO)
+    freedom = np.maximum(size - k, 2.0)
+    ratio = freedom / rng.chisquare(freedom)
+    variance = residual * np.maximum(size, freedom) / freedom * ratio ** np.sqrt(excess.get("variance", 1.0))
+    q = target.unseen.design.shape[1]
+    ridge = np.diag([LEVEL_PRECISION if q > 1 and a < q else 0.0 for a in range(k)])
+    noise = variance[..., np.newaxis, np.newaxis]
+    precision = np.maximum(n, 1.0) * square / noise + ridge
+    centre = _solve(precision, np.maximum(n, 1.0)[..., 0] * cross / noise[..., 0])
+    step = _backward(precision, normal)
+    for name, kappa in excess.items():
+        if name != "variance":
+            step[..., int(name)] *= np.sqrt(kappa)
+    return centre + step, variance
+
+
+def _solve(square: Array, vector: Array) -> Array:
+    jitter = NEARLY_ZERO * np.trace(square, axis1=-2, axis2=-1)[..., np.newaxis, np.newaxis] * np.eye(square.shape[-1])
+    return np.asarray(np.linalg.solve(square + jitter, vector[..., np.newaxis])[..., 0])
+
+
+def _form(square: Array, vector: Array) -> Array:
+    return np.asarray(np.einsum("...a,...ab,...b->...", vector, square, vector))
+
+
+def _backward(precision: Array, normal: Array) -> Array:
+    """Normal vectors whose covariance is the inverse of the precision."""
+    jitter = NEARLY_ZERO * np.trace(precision, axis1=-2, axis2=-1)[..., np.newaxis, np.newaxis]
+    root = np.linalg.cholesky(precision + jitter * np.eye(precision.shape[-1]))
+    return np.asarray(np.linalg.solve(np.swapaxes(root, -1, -2), normal[..., np.newaxis])[..., 0])

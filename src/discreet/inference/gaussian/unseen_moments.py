@@ -1,0 +1,199 @@
+"""Noise-aware moments: what released sums say of the unseen means and covariances of the rows [math: unseen moments].
+
+The rows' numbers are clamped to their bounds and lie in [-1, 1] in units of half their range, u. Unseen are, of the n
+rows, the shares of the cells (combinations of levels), the means of every number in every cell (additive on the scale
+of atanh where several columns have levels), and the covariance W within cells. The released sums are linear in them:
+
+    rows in a level            n Σ shares                                 + noise
+    Σ u_j within a level       n Σ shares f_j                             + noise
+    Σ u_i u_j                  n (Σ shares f_i f_j + W_ij)                + noise
+
+Nothing is assumed about the law of a record, nothing is projected, and the cost does not depend on n. What the sample's
+moments say about the population's is the business of `population_moments`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import QueryError
+from discreet.inference.gaussian.gaussian_system import GaussianSystem
+from discreet.inference.gaussian.released_sums import Term
+from discreet.numerics.arrays import Array, Integers
+from discreet.queries.counts_and_sums import Axis
+from discreet.schema.row_counts import Sizes
+
+if TYPE_CHECKING:
+    from discreet.inference.gaussian.kernels.unseen_layout import Nodes, Released, Unseen
+
+__all__ = ["MOST_CELLS", "BoxPrior", "Target", "cells_of", "dummies", "priors_of", "target_of"]
+
+MOST_CELLS = 20_000  # combinations of levels that are gone through for every gradient
+SIZE_NODES = 400  # totals at which the prior of a private number of rows is kept
+LEAST_SCALE = 0.1  # of noise in whole numbers: below, it is hardly there
+LEAST_CONCENTRATION = 0.25  # of a cell, however many there are
+
+
+@dataclass(frozen=True)
+class BoxPrior:
+    """Weak priors within the bounds: of a variance as a share of its room, Beta(low, high); of correlations, LKJ.
+
+    `slopes` is the Cauchy scale of a target's slopes, in half-ranges; 0 where no number is a target.
+    """
+
+    low: float
+    high: float
+    lkj: float = 2.0
+    slopes: float = 0.0
+    residual: tuple[float, float] = (1.0, 2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A release and the priors, packed for the compiled loops."""
+
+    released: "Released"
+    nodes: "Nodes"
+    unseen: "Unseen"
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers there are."""
+        return int(self.nodes.conjugate.size)
+
+    @property
+    def dimension(self) -> int:
+        """How many coordinates a point has."""
+        p = self.numbers
+        private = 1 if self.unseen.size_grid.size else 0
+        return int(self.unseen.links.shape[1] + p * self.unseen.basis.shape[1] + p * (p + 1) // 2 + private)
+
+
+def target_of(
+    system: GaussianSystem,
+    axes: Sequence[Axis],
+    terms: Sequence[Term],
+    sizes: Sizes,
+    box: BoxPrior,
+    conjugate: Sequence[bool],
+    concentration: float,
+) -> Target:
+    """Pack released terms. Numbers with `conjugate` have the system's own prior, the others the weak one of the box."""
+    from discreet.inference.gaussian.kernels.unseen_layout import Released
+
+    levels = tuple(factor.levels for factor in system.factors)
+    cells, p = cells_of(levels), len(axes)
+    reach = [float(axis.reach) for axis in axes]
+    units = np.array([np.prod([reach[j] for j in term.numbers]) for term in terms])
+    members = np.ones((len(terms), len(cells)))
+    for t, term in enumerate(terms):
+        for f, code in term.levels:
+            members[t] *= cells[:, f] == code
+    scales = np.array([max(term.law.width, LEAST_SCALE) for term in terms])
+    numbers = [tuple(sorted(term.numbers)) + (-1,) * (2 - len(term.numbers)) for term in terms]
+    released = Released(
+        members,
+        np.array([pair[0] for pair in numbers], dtype=np.int64),
+        np.array([pair[1] for pair in numbers], dtype=np.int64),
+        np.array([term.released for term in terms]) / units,
+        scales / units,
+        np.array([not term.law.gaussian for term in terms]),
+    )
+    wide = levels if len(levels) > 1 else ()
+    design = dummies(levels, cells)
+    if p != len(conjugate):
+        raise QueryError(f"target_of.conjugate must be one for each of {p} numbers, got {len(conjugate)}")
+    widest = design.shape[1] + p - 1
+    return Target(
+        released,
+        priors_of(system, axes, box, tuple(conjugate)),
+        _unseen(cells, levels, design if wide else np.eye(len(cells)), design, sizes, concentration, widest),
+    )
+
+
+def cells_of(levels: Sequence[int]) -> Integers:
+    """All combinations of levels, (cells, factors); one cell where there are no levels."""
+    if np.prod([float(count) for count in levels]) > MOST_CELLS:
+        raise QueryError(f"the categories must have at most {MOST_CELLS} combinations of levels, got {list(levels)}")
+    places = list(np.ndindex(*levels))
+    return np.array(places, dtype=np.int64).reshape(len(places), len(levels))
+
+
+def dummies(levels: Sequence[int], cells: Integers) -> Array:
+    """A constant, and an indicator of every level but the first of each factor, (cells, …)."""
+    columns = [np.ones(len(cells))]
+    columns += [cells[:, f] == code for f, count in enumerate(levels) for code in range(1, count)]
+    return np.stack(columns, axis=1).astype(float)
+
+
+def _unseen(
+    cells: Integers,
+    levels: tuple[int, ...],
+    basis: Array,
+    design: Array,
+    sizes: Sizes,
+    concentration: float,
+    widest: int,
+) -> "Unseen":
+    from discreet.inference.gaussian.kernels.unseen_layout import Unseen
+
+    # shares follow main effects and pairs of levels: just what the tables of pairs can tell
+    starts = np.cumsum([0, *(count - 1 for count in levels)])
+    mains = [design[:, 1 + start : 1 + stop] for start, stop in zip(starts[:-1], starts[1:], strict=True)]
+    pairs = [np.einsum("ca,cb->cab", a, b).reshape(len(cells), -1) for a, b in combinations(mains, 2)]
+    links = np.concatenate([np.zeros((len(cells), 0)), *mains, *pairs], axis=1)
+    each = max(concentration * max(levels, default=1) / len(cells), LEAST_CONCENTRATION)
+    each = concentration if len(levels) <= 1 else each
+    known = sizes.lowest == sizes.highest
+    grid, weight = (np.zeros(0), np.zeros(0)) if known else _size_grid(sizes, widest)
+    return Unseen(
+        np.ascontiguousarray(links),
+        np.ascontiguousarray(basis),
+        np.ascontiguousarray(design),
+        np.full(len(cells), each),
+        float(sizes.highest),
+        grid,
+        weight,
+    )
+
+
+def _size_grid(sizes: Sizes, widest: int) -> tuple[Array, Array]:
+    """Totals from few to the largest, and the logarithm of their prior between them."""
+    high = max(float(sizes.highest), widest + 4.0)
+    grid = np.unique(np.concatenate([np.geomspace(1.0, high, SIZE_NODES), np.linspace(1.0, high, SIZE_NODES)]))
+    weight = np.asarray(sizes.log_weight(np.minimum(np.round(grid), sizes.highest)), dtype=float)
+    return grid, np.maximum(weight - weight.max(), -1e4)
+
+
+def priors_of(system: GaussianSystem, axes: Sequence[Axis], box: BoxPrior, conjugate: tuple[bool, ...]) -> "Nodes":
+    """Conjugate priors in half-ranges: x = centre + half u, for regressors (constant, dummies, earlier numbers)."""
+    from discreet.inference.gaussian.kernels.unseen_layout import Nodes
+
+    p, effects = len(axes), sum(factor.levels - 1 for factor in system.factors)
+    widest = effects + p
+    mean, precision = np.zeros((p, widest)), np.zeros((p, widest, widest))
+    shape, rate = np.ones(p), np.ones(p)
+    half = np.array([axis.unit * axis.reach for axis in axes])
+    centre = np.array([axis.centre for axis in axes])
+    for j, node in enumerate(system.nodes):
+        if not conjugate[j]:
+            continue
+        k = 1 + effects + j
+        # the node's order is (constant, earlier numbers, dummies); ours is (constant, dummies, earlier numbers)
+        order = [0, *range(1 + j, 1 + j + effects), *range(1, 1 + j)]
+        change = np.eye(k)  # coefficients of x as a function of those of u, both for y in half-ranges
+        for i in range(j):
+            change[1 + effects + i, 1 + effects + i] = 1.0 / half[i]
+            change[0, 1 + effects + i] = -centre[i] / half[i]
+        own = node.mean[order].copy()
+        own[0] -= centre[j]
+        mean[j, :k] = np.linalg.solve(change, own / half[j])
+        precision[j, :k, :k] = change.T @ node.precision[np.ix_(order, order)] @ change
+        shape[j], rate[j] = node.shape, node.rate / half[j] ** 2
+    low, high = np.full(p, box.low), np.full(p, box.high)
+    if box.slopes:
+        low[-1], high[-1] = box.residual
+    return Nodes(np.array(conjugate, dtype=bool), mean, precision, shape, rate, low, high, box.lkj, box.slopes)
