@@ -27,6 +27,7 @@ COLUMNS = {
 ROWS = 24
 
 MODELS: dict[str, tuple[Any, ...]] = {
+    "BadCells": (dc.BadCells(("age", "ward")),),
     "BayesianNetwork": (dc.BayesianNetwork({"ward": (), "stage": ("ward",)}),),
     "BetaBernoulli": (dc.BetaBernoulli("smoker", prior=(6.0, 12.0)),),
     "ConvexLoss": (dc.ConvexLoss("smoker", ("age", "ward")),),

@@ -275,6 +275,24 @@ def test_only_one_module_imports_opendp() -> None:
     assert opendp_imports(planted("mechanisms.x", "def f():\n    import opendp.prelude as dp"))
 
 
+# What counts cells exactly, without noise or price, and the one command that shows it to the custodian, marked.
+EXACT_COUNTS, THEIR_COMMAND = "sources.cell_check", "cli.check_command"
+
+
+def shows_exact_counts(module: Module) -> list[str]:
+    if module.name in (EXACT_COUNTS, THEIR_COMMAND):
+        return []
+    return [f"{module.name} imports {name}" for name in imported(module) if name == EXACT_COUNTS]
+
+
+def test_exact_counts_are_asked_by_one_command() -> None:
+    assert EXACT_COUNTS in set(imported(modules()[THEIR_COMMAND]))
+    assert [problem for module in every() for problem in shows_exact_counts(module)] == []
+    assert shows_exact_counts(
+        planted("report.x", "def f():\n    from discreet.sources.cell_check import checked_cells")
+    )
+
+
 # --- sockets
 
 

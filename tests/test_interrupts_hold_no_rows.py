@@ -35,6 +35,7 @@ KINDS = [KeyboardInterrupt, MemoryError, SystemExit, Panic, GeneratorExit]
 REQUESTS = {
     "loss": (dc.LogisticRegression("y", ("x",)), dc.GibbsPosterior(epsilon=0.1, delta=1e-9, steps=2)),
     "statistics": (dc.DirichletCategorical("ward"), dc.NoisyStatistics(epsilon=0.1)),
+    "two stages": (dc.Normal("x", robust=True), dc.NoisyStatistics(epsilon=0.1)),
     "draws": (dc.BetaBernoulli("y"), dc.PosteriorSample(epsilon=0.1, truncation=0.1)),
 }
 

@@ -11,6 +11,7 @@ from typing import Any
 _HOME = {
     "AllOf": "guarantee",
     "ApproxDP": "guarantee",
+    "BadCells": "models",
     "BayesianNetwork": "models",
     "BetaBernoulli": "models",
     "Binary": "schema",

@@ -18,6 +18,7 @@ UNITS = {"record": dc.Record(), "person": dc.Person("id", max_records=3)}
 RELATIONS = ("replace-one", "add-remove")
 
 EXAMPLES: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "BadCells": ("BadCells", (("ward", "age"),)),
     "BayesianNetwork": ("BayesianNetwork", ({"ward": (), "smoker": ("ward",), "sex": ("ward", "smoker")},)),
     "BetaBernoulli": ("BetaBernoulli", ("smoker",)),
     "DirichletCategorical": ("DirichletCategorical", ("ward",)),
@@ -130,7 +131,9 @@ def test_a_forgotten_number_of_records_per_person_is_caught(example: str, relati
     assert is_exceeded(scaled(query, Fraction(1, query.schema.unit.max_records))) == (True, True)
 
 
-@pytest.mark.parametrize("example", ["BayesianNetwork", "DirichletCategorical", "NaiveBayes", "StatisticalQuery"])
+@pytest.mark.parametrize(
+    "example", ["BadCells", "BayesianNetwork", "DirichletCategorical", "NaiveBayes", "StatisticalQuery"]
+)
 def test_a_forgotten_factor_of_the_relation_is_caught(example: str) -> None:
     """A replaced record leaves one place and enters another; a removed one only leaves."""
     query = query_of(example, "replace-one", "record")

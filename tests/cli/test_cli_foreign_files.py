@@ -1,5 +1,6 @@
 """A file with semicolons, decimal commas, Latin-1, yes and no and dots in names: from CSV to a posterior without code."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ n = 400
 
 [columns]
 "patient.raucher" = {kind="binary", zero="no", one="yes"}
-"Größe" = {kind="bounded", lower=0, upper=2, missing=1}
+"Größe" = {kind="bounded", lower=0, upper=2, missing=1, cut=[1.25, 1.5]}
 Station = {kind="categorical", levels=["Süd", "Nord", "übrige"], missing="exclude", other="übrige"}
 
 [[release]]
@@ -41,16 +42,30 @@ name = "height"
 model = {kind="NormalMean", column="Größe", sd=0.1}
 mechanism = {kind="NoisyStatistics", epsilon=1000}
 out = "height.release.json"
+
+[[release]]
+name = "smokers"
+model = {kind="NaiveBayes", target="patient.raucher", features=["Größe"]}
+mechanism = {kind="NoisyStatistics", epsilon=1000}
+out = "smokers.release.json"
+
+[[release]]
+name = "cells"
+model = {kind="BadCells", columns=["patient.raucher", "Größe", "Station"]}
+mechanism = {kind="NoisyStatistics", epsilon=1000}
+out = "cells.release.json"
 """
+NAMES = ("smoking", "wards", "height", "smokers", "cells")
 HEADER = "patient.raucher;Größe;Station\n"
-ROWS = [f"{'yes' if i % 4 == 0 else 'no'};1,5;{('Süd', 'Nord', 'Ost', 'Süd')[i % 4]}\n" for i in range(399)]
+WARDS = ("Süd", "Nord", "unknown", "Süd")
+ROWS = [f"{'yes' if i % 4 == 0 else 'no'};{('1,5', '1,25')[i % 4 == 1]};{WARDS[i % 4]}\n" for i in range(399)]
 
 
 def written(folder: Path, last: str = "no;1,5;Süd\n", study: str = STUDY) -> Path:
     folder.mkdir()
     (folder / "study.toml").write_text(study, encoding="utf-8")
     (folder / "station.csv").write_bytes((HEADER + "".join(ROWS) + last).encode("latin-1"))
-    Ledger.create(folder / "study.ledger", Budget(5000.0))
+    Ledger.create(folder / "study.ledger", Budget(6000.0))
     return folder
 
 
@@ -62,11 +77,15 @@ def test_from_a_foreign_file_to_a_right_posterior(run: Any, tmp_path: Path, monk
     assert "patient.raucher: any cell but 'no' (0), 'yes' (1) and truth values counts as 0 (declared complete)" in text
     assert "Größe: numbers are clipped to 0..2, other cells count as 1" in text
     assert "Station: unlisted levels count as übrige, missing cells exclude the row" in text
-    found = {name: run("posterior", f"{name}.release.json", "--json") for name in ("smoking", "wards", "height")}
+    found = {name: run("posterior", f"{name}.release.json", "--json") for name in NAMES}
     means = {name: _means(ran.document) for name, ran in found.items()}
     assert means["smoking"] == pytest.approx([101 / 402], abs=0.01)
     assert means["wards"] == pytest.approx([201 / 403, 101 / 403, 101 / 403], abs=0.01)
-    assert means["height"] == pytest.approx([1.5], abs=0.01)
+    assert means["height"] == pytest.approx([1.4375], abs=0.01)
+    # 1,25 is in [1.25, 1.5) and 1,5 in [1.5, 2]: of those who do not smoke a third is 1,25
+    assert means["smokers"][2:] == pytest.approx([0, 1 / 3, 2 / 3, 0, 0, 1], abs=0.02)
+    assert means["cells"] == pytest.approx([1, 0, 0, 0, 1, 0, 0, 0, 3 / 4, 1 / 4, 0], abs=0.02)
+    assert "Größe: above the bounds" in run("posterior", "cells.release.json").out
 
 
 def _means(document: Any) -> list[float]:
@@ -75,6 +94,13 @@ def _means(document: Any) -> list[float]:
         own = [document["mean"]] if isinstance(document.get("mean"), float) else []
         return own + [mean for key, value in document.items() if key != "mean" for mean in _means(value)]
     return [mean for value in document for mean in _means(value)] if isinstance(document, list) else []
+
+
+def shape(value: Any) -> Any:
+    """What is released, without its numbers."""
+    if isinstance(value, dict):
+        return {name: shape(item) for name, item in value.items()}
+    return [shape(item) for item in value] if isinstance(value, list) else "number"
 
 
 LAST = {
@@ -96,7 +122,9 @@ def test_one_cell_changes_no_word(run: Any, tmp_path: Path, monkeypatch: pytest.
         before, text = run("release", "study.toml", "--dry-run"), run("release", "study.toml")
         told = run("release", "study.toml", "--json")
         made = [{**step, "release": None} for step in told.document["releases"]]
-        return before, text, told.code, told.err, made
+        planned = run("plan", "study.toml", "--only", "cells", "--runs", 1)
+        files = {path.name: shape(json.loads(path.read_text())["value"]) for path in folder.glob("*.release.json")}
+        return before, text, told.code, told.err, made, planned, files
 
     usual = seen(written(tmp_path / "usual"))
     assert (usual[1].code, usual[1].err, usual[2], usual[3]) == (0, "", 0, "")

@@ -26,6 +26,7 @@ HOSTILE = [
     *("[red]", "[/]", "[link=https://x.y]", "\\[bold", ":smile:", "{}", "%s", "{task.completed}", "\nerror: forged\n"),
 ]
 COMMANDS = [
+    ["check", "study.toml"],
     ["plan", "study.toml", "--runs", "2"],
     ["compare", "study.toml", "--epsilon", "1", "--runs", "2", "--only", "NAME"],
     ["release", "study.toml", "--dry-run"],

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.schema import Binary, Bounded, Categorical, Column, Count
 from discreet.schema.cell import NO_LEVEL, NO_NUMBER, clipped_steps, number_of, number_text
-from discreet.schema.coded_cells import coded_objects, steps_or_default
+from discreet.schema.coded_cells import coded_numbers, coded_objects
 from discreet.schema.columns import level_numbers, level_texts
 
 
@@ -36,9 +36,9 @@ def test_steps_are_the_nearest_multiples_of_the_grid(column: Bounded | Count) ->
 
 def test_a_bad_number_is_the_default_or_excludes_its_row() -> None:
     values = np.array([math.nan, 1.0])
-    assert steps_or_default(Count(9, missing=4), values).tolist() == [4, 1]
-    assert steps_or_default(Count(9), values).tolist() == [0, 1]
-    assert steps_or_default(Count(9, missing="exclude"), values).tolist() == [NO_NUMBER, 1]
+    assert coded_numbers(Count(9, missing=4), values).tolist() == [4, 1]
+    assert coded_numbers(Count(9), values).tolist() == [0, 1]
+    assert coded_numbers(Count(9, missing="exclude"), values).tolist() == [NO_NUMBER, 1]
 
 
 def test_levels_are_known_by_text_or_else_by_number() -> None:

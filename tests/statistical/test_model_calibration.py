@@ -1,7 +1,7 @@
 """Simulation-based calibration of every model with every noise, relation and budget: the ranks of the truth are uniform.
 
 `make test` pools 100 simulations of a model in 2 of its 8 cells, which differ in noise, relation and budget; which two
-goes round, so that three models meet each cell. `make audit` runs 2,000 simulations of every model in every cell.
+goes round, so that three models or four meet each cell. `make audit` runs 2,000 simulations of every model in every cell.
 """
 
 import functools
@@ -29,6 +29,7 @@ COLUMNS = {
 }
 # Priors under which some records sit on a bound, so that a forgotten clamp shows.
 EXAMPLES = {
+    "BadCells": dc.BadCells(("age", "smoker")),
     "BayesianNetwork": dc.BayesianNetwork({"ward": (), "smoker": ("ward",), "flu": ("smoker",)}),
     "BetaBernoulli": dc.BetaBernoulli("smoker", prior=(2.0, 3.0)),
     "DirichletCategorical": dc.DirichletCategorical("ward", prior=(1.0, 2.0, 0.5)),
@@ -44,6 +45,7 @@ EXAMPLES = {
 }
 # A planted error of the prior: what the posterior believes instead.
 OTHER_PRIORS: dict[str, Any] = {
+    "BadCells": 30.0,
     "BayesianNetwork": 8.0,
     "BetaBernoulli": (20.0, 5.0),
     "DirichletCategorical": (8.0, 1.0, 8.0),
@@ -70,7 +72,9 @@ SLOW = {
     "NormalMean",
 }  # their planted errors: make audit
 CELLS = list(itertools.product(("laplace", "gaussian"), ("replace-one", "add-remove"), (0.1, 1.0)))
-TWO_CELLS = {name: (i % 4, 7 - i % 4) for i, name in enumerate(sorted(EXAMPLES))}  # each the opposite of the other
+LATER = ["BadCells"]  # came later: the others keep their cells
+IN_TURN = [*sorted(EXAMPLES.keys() - set(LATER)), *LATER]
+TWO_CELLS = {name: (i % 4, 7 - i % 4) for i, name in enumerate(IN_TURN)}  # each the opposite of the other
 
 
 def mechanism(noise: str, epsilon: float) -> dc.NoisyStatistics:
@@ -174,7 +178,7 @@ def test_the_two_cells_of_a_model_are_opposites_and_every_cell_is_met() -> None:
     for one, other in TWO_CELLS.values():
         assert all(mine != theirs for mine, theirs in zip(CELLS[one], CELLS[other], strict=True))
     met = [i for two in TWO_CELLS.values() for i in two]
-    assert {met.count(i) for i in range(len(CELLS))} == {3}
+    assert {met.count(i) for i in range(len(CELLS))} <= {3, 4}
 
 
 @pytest.mark.usefixtures("short_chains")

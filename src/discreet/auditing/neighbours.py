@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from discreet.auditing.change_of_a_unit import Measure, Move, Row, candidate_moves, furthest_move, l1_length
 from discreet.auditing.replay import distance
 from discreet.queries.statistics import Statistics
-from discreet.schema import Binary, Categorical, Person
+from discreet.schema import Person
 from discreet.sources import CodedRows, Dataset
-from discreet.sources.coded import NO_NUMBER
 
 __all__ = ["Pair", "neighbouring_pairs", "pair_of", "worst_pair"]
 
@@ -78,9 +77,8 @@ def _corner(query: Statistics, move: Move) -> Pair:
 def _excluded(query: Statistics, row: Row) -> Row:
     """The row with bad cells wherever they exclude it."""
     declared = [query.schema.column(name) for name in query.columns]
-    bad = [-1 if isinstance(column, Binary | Categorical) else NO_NUMBER for column in declared]
     return tuple(
-        code if column.missing != "exclude" else none for code, column, none in zip(row, declared, bad, strict=True)
+        column.excluded if column.missing == "exclude" else code for code, column in zip(row, declared, strict=True)
     )
 
 

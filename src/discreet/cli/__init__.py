@@ -8,6 +8,7 @@ import typer
 from typer.main import get_command
 
 from discreet.cli import calibrate_command as calibrate
+from discreet.cli import check_command as check
 from discreet.cli import compare_command as compare
 from discreet.cli import demo_command as demo
 from discreet.cli import init_command as init
@@ -23,6 +24,7 @@ __all__ = ["app", "main"]
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 app.command()(demo.demo)
 app.command()(init.init)
+app.command()(check.check)
 app.command()(plan.plan)
 app.command()(compare.compare)
 app.command()(release.release)
@@ -42,6 +44,7 @@ def discreet(
     Example:
       discreet demo
       discreet init study --epsilon 3 --delta 1e-6
+      discreet check study/study.toml
       discreet plan study/study.toml
       discreet release study/study.toml --dry-run
       discreet release study/study.toml

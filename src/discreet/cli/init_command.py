@@ -12,7 +12,8 @@ __all__ = ["init"]
 
 TEMPLATE = """\
 # A study: everything public about a table, and what is asked of it. Nothing here may be looked up in the rows.
-# Paths are relative to this file. Check it with: discreet plan study.toml
+# Paths are relative to this file. Try it with: discreet plan study.toml. For the eyes of who holds the data:
+# discreet check study.toml counts bad cells, exactly; what it prints must not leave.
 
 id = "patients-2026"              # public name of the table, chosen by you; the same table keeps the same id
 data = "patients.csv"             # .csv or .parquet; "part-*.parquet" reads several files
@@ -28,7 +29,7 @@ n = 1000                          # number of rows; leave it out to have them co
 [columns]
 smoker = {kind = "binary"}        # cells 0 and 1, or false and true; for no and yes add zero = "no", one = "yes"
 ward = {kind = "categorical", levels = ["A", "B", "C"], missing = "exclude"}   # other = "C": unlisted levels count as C
-age = {kind = "bounded", lower = 0, upper = 110, missing = 40}
+age = {kind = "bounded", lower = 0, upper = 110, missing = 40}   # cut = [18, 65]: also a column of levels
 visits = {kind = "count", upper = 20}
 
 # Releases. Each is paid once: the same request again returns the stored answer and costs nothing.

@@ -52,7 +52,7 @@ class Request:
 
     def cells(self, schema: Schema) -> dict[str, str]:
         """What each column that is used does with cells that are no level or no number: from the declaration alone."""
-        return {name: schema.column(name).other_cells() for name in self._query(schema).columns}
+        return {name: schema.columns[name].other_cells() for name in self._query(schema).columns}
 
     def _query(self, schema: Schema) -> Query:
         counted_later = schema.relation == "replace-one" and schema.n is None
@@ -97,12 +97,16 @@ class Study:
                 request.guarantee(schema)
         return study
 
-    def open(self) -> sources.Dataset:
-        """The dataset of the study; under replace-one its units are counted, and no cell is looked at."""
+    @property
+    def pattern(self) -> str:
+        """The file of the data, or what matches several."""
         file = self.folder / self.data
         # only what the study says may be a pattern: its folder may have brackets in its name
-        pattern = file if file.is_file() else Path(glob.escape(str(self.folder))) / self.data
-        return sources.open(str(pattern), self.schema, id=self.id, csv=self.csv)
+        return str(file if file.is_file() else Path(glob.escape(str(self.folder))) / self.data)
+
+    def open(self) -> sources.Dataset:
+        """The dataset of the study; under replace-one its units are counted, and no cell is looked at."""
+        return sources.open(self.pattern, self.schema, id=self.id, csv=self.csv)
 
     def only(self, name: str | None) -> tuple[Request, ...]:
         """All releases, or the one called `name`."""

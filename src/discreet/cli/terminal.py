@@ -218,7 +218,7 @@ def report(problem: BaseException, *, as_json: bool) -> int:
     sys.stderr.write(f"error: {line}\n")
     sys.stderr.flush()
     if as_json:
-        emit({**done, "error": {"type": kind, "message": line}})
+        emit({**done, "error": {**done.get("error", {}), "type": kind, "message": line}})
     return code
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from discreet.models.bad_cells import BadCells
 from discreet.models.base import Model, StatisticsModel
 from discreet.models.bayesian_network import BayesianNetwork
 from discreet.models.beta_bernoulli import BetaBernoulli
@@ -20,6 +21,7 @@ from discreet.models.statistical_query import StatisticalQuery
 
 __all__ = [
     "MODELS",
+    "BadCells",
     "BayesianNetwork",
     "BetaBernoulli",
     "ConvexLoss",

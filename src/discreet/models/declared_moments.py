@@ -5,8 +5,8 @@ leads to the rows' own moments (`inference.gaussian.unseen_moments`), and these 
 conjugate prior the prior is weak and lives within the bounds:
 
     means           uniform between the bounds, in every level
-    variances       as a share of the room that a mean leaves them, Beta(1, 2); of several columns Beta(2, 6), which keeps
-                    matrices away from the edge; correlations LKJ(2)
+    variances       as a share of the room that a mean leaves them, Beta(1, 2); of several columns Beta(2, 6), which
+                    keeps matrices away from the edge; correlations LKJ(2)
     regression      slopes Cauchy of scale 1 in half-ranges, residual variance Beta(1, 2) of its room
 """
 
@@ -88,7 +88,7 @@ class Declared:
         if kappas:
             excess["variance"] = kappas[-1]
         found, variance = regression(target, sample, rng, excess)
-        return in_own_units(found[..., order], variance, self.axes)
+        return in_own_units(np.asarray(found[..., order], dtype=float), variance, self.axes)
 
     def drawn_law(self, rng: np.random.Generator) -> "DrawnLaw":
         """A law of records from the priors."""
@@ -122,7 +122,7 @@ class DrawnLaw:
         found = np.linalg.lstsq(moments[:-1, :-1], moments[:-1, -1])[0]
         residual = moments[-1, -1] - found @ moments[:-1, -1]
         order = [0, *range(q, len(found)), *range(1, q)]
-        coefficients, variance = in_own_units(found[order], np.asarray(residual), self.axes)
+        coefficients, variance = in_own_units(np.asarray(found[order], dtype=float), np.asarray(residual), self.axes)
         return coefficients, float(variance)
 
     def rows(self, n: int, rng: np.random.Generator, categories: Sequence[str] = ()) -> dict[str, Integers]:
@@ -157,7 +157,7 @@ def coefficient_order(target: Target) -> list[int]:
 
 
 def in_own_units(found: Array, variance: Array, axes: Sequence[Axis]) -> tuple[Array, Array]:
-    """Coefficients (…, constant, numbers, levels) and residual variance of the last column from those in half-ranges."""
+    """Coefficients (…, constant, numbers, levels) and residual variance, from those in half-ranges."""
     half, centre = half_of(axes), centre_of(axes)
     features = len(axes) - 1
     scaled = found * half[-1]

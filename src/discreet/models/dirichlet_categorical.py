@@ -10,7 +10,7 @@ from discreet.posterior import DirichletLattice, DirichletPosterior, LevelRecord
 from discreet.queries.counts_and_sums import Counts
 from discreet.queries.families import Dirichlet
 from discreet.queries.statistics import Statistics
-from discreet.schema import Binary, Categorical, Schema
+from discreet.schema import Categorical, Schema
 
 __all__ = ["DirichletCategorical"]
 
@@ -69,7 +69,9 @@ class DirichletCategorical(StatisticsModel):
 
     def _levels(self, schema: Schema) -> tuple[str, ...]:
         column = schema.column(self.column)
-        if not isinstance(column, Binary | Categorical):
+        if column.as_levels is None:
             kind = type(column).__name__
-            raise QueryError(f"DirichletCategorical.column must be categorical, got {self.column!r}, a {kind}")
-        return column.levels
+            raise QueryError(
+                f"DirichletCategorical.column must be categorical, got {self.column!r}, a {kind} without cut="
+            )
+        return column.as_levels.levels

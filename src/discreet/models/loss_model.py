@@ -19,10 +19,10 @@ from discreet.errors import QueryError
 from discreet.models.base import Model, Simulated, Value, column_names, number
 from discreet.numerics.arrays import Array
 from discreet.posterior import CoefficientDraws
-from discreet.queries.counts_and_sums import Axis, levels_of
+from discreet.queries.counts_and_sums import Axis
 from discreet.queries.features import Features
 from discreet.queries.losses import Hinge, Huber, Logistic, Loss, Poisson, Target
-from discreet.schema import Binary, Bounded, Categorical, Count, Schema
+from discreet.schema import Bounded, Count, Schema
 
 __all__ = [
     "HingeClassifier",
@@ -163,7 +163,7 @@ class MarginModel(LossModel):
     def _label(self, schema: Schema, labels: tuple[float, float]) -> Target:
         """A target of two levels."""
         column = schema.column(self.target)
-        if not isinstance(column, Binary | Categorical) or len(levels_of(schema, self.target)) != 2:
+        if column.as_levels is None or len(column.as_levels.levels) != 2:
             got = type(column).__name__
             raise QueryError(
                 f"{type(self).__name__}.target must be a column of two levels, got {self.target!r}, a {got}"

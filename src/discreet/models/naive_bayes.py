@@ -25,7 +25,7 @@ from discreet.posterior import (
 from discreet.queries.counts_and_sums import Counts
 from discreet.queries.families import ConditionalTable, DirichletTables
 from discreet.queries.statistics import Statistics
-from discreet.schema import Binary, Categorical, Schema
+from discreet.schema import LevelColumn, Schema
 
 __all__ = ["NaiveBayes"]
 
@@ -165,8 +165,9 @@ class NaiveBayes(StatisticsModel):
     def _levels(self, schema: Schema, name: str) -> tuple[str, ...]:
         return self._column(schema, name).levels
 
-    def _column(self, schema: Schema, name: str) -> Binary | Categorical:
+    def _column(self, schema: Schema, name: str) -> LevelColumn:
         column = schema.column(name)
-        if not isinstance(column, Binary | Categorical):
-            raise QueryError(f"NaiveBayes columns must be categorical, got {name!r}, a {type(column).__name__}")
-        return column
+        if column.as_levels is None:
+            got = f"{name!r}, a {type(column).__name__} without cut="
+            raise QueryError(f"NaiveBayes columns must be categorical, got {got}")
+        return column.as_levels

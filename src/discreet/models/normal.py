@@ -43,8 +43,8 @@ __all__ = ["Normal"]
 class Normal(StatisticsModel):
     """Mean and variance of a bounded column as declared.
 
-    `prior` is (mean, strength, shape, scale); without one it is weak, and uniform within the bounds. `robust=True` spends 5% of
-    the budget on how heavy the tails are and how rows of a person go together, for the width of the variance.
+    `prior` is (mean, strength, shape, scale); without one it is weak, and uniform within the bounds. `robust=True`
+    spends 5% of the budget on how heavy the tails are and how rows of a person go together, for the variance's width.
     """
 
     column: str

@@ -149,7 +149,7 @@ def plan_of(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> P
         error={name: float(np.sqrt(values.mean())) for name, values in runs.errors.items()},
         runs=size,
         complete=_complete(schema.only(query.columns)),
-        cells={name: schema.column(name).other_cells() for name in query.columns},
+        cells={name: schema.columns[name].other_cells() for name in query.columns},
         law=mechanism.law(query),
         mechanism=mechanism,
         warnings=(*model.implausible(schema), *_next_to_nothing(runs)),

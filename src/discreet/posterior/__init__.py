@@ -13,7 +13,12 @@ from discreet.posterior.event_chain import EventLogChain
 from discreet.posterior.event_log import EventGrid, EventLogPosterior
 from discreet.posterior.given_draws import beta_given_draws
 from discreet.posterior.groups import GroupedPosterior
-from discreet.posterior.level_probabilities import DirichletLattice, DirichletPosterior, dirichlet_from_counts
+from discreet.posterior.level_probabilities import (
+    DirichletLattice,
+    DirichletPosterior,
+    SharesByColumn,
+    dirichlet_from_counts,
+)
 from discreet.posterior.network_tables import NetworkRecords, network_from_tables
 from discreet.posterior.pooled import Likelihood, PooledPosterior, Scalar, pooled_posterior
 from discreet.posterior.record_laws import BernoulliRecord, LevelRecord, OneParameter, RecordLaw
@@ -42,6 +47,7 @@ __all__ = [
     "Posterior",
     "RecordLaw",
     "Scalar",
+    "SharesByColumn",
     "beta_from_count",
     "beta_from_two_counts",
     "beta_given_draws",

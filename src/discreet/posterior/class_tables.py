@@ -24,7 +24,7 @@ from discreet.inference.counts.simplex import concentrations, dirichlet_draws, l
 from discreet.noise import NoiseLaw
 from discreet.posterior.class_answers import Array, Arrays, NaiveBayesAnswers
 from discreet.posterior.new_rows import new_codes
-from discreet.schema.columns import Binary, Categorical
+from discreet.schema.columns import Categorical, LevelColumn
 from discreet.schema.row_counts import Sizes
 
 __all__ = ["NaiveBayesPosterior", "naive_bayes_from_tables"]
@@ -48,7 +48,7 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
     class_prior: Array
     feature_priors: Mapping[str, Array]
     total: Total
-    columns: Mapping[str, Binary | Categorical]
+    columns: Mapping[str, LevelColumn]
 
     def mean(self) -> Arrays:
         """Posterior mean of every probability, by parameter."""
@@ -143,7 +143,7 @@ def naive_bayes_from_tables(
     laws: Mapping[str, NoiseLaw],
     class_levels: Sequence[str],
     feature_levels: Mapping[str, Sequence[str]],
-    columns: Mapping[str, Binary | Categorical] | None = None,
+    columns: Mapping[str, LevelColumn] | None = None,
 ) -> NaiveBayesPosterior:
     """Posterior given one noisy table (classes, levels) per feature; `sizes` is what is known of n.
 

@@ -5,6 +5,7 @@
 The sum runs over every composition k of the total N and is exact (`inference.counts.compositions`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,9 +29,10 @@ from discreet.numerics.arrays import Array, Integers
 from discreet.posterior.base import Posterior
 from discreet.posterior.beta import BetaMixture
 from discreet.posterior.export import Axes
+from discreet.posterior.summary import Summary
 from discreet.schema.row_counts import Sizes
 
-__all__ = ["DirichletLattice", "DirichletPosterior", "dirichlet_from_counts"]
+__all__ = ["DirichletLattice", "DirichletPosterior", "SharesByColumn", "dirichlet_from_counts"]
 
 
 STORED_DRAWS = 20_000
@@ -152,6 +154,52 @@ class DirichletLattice(_DirichletAnswers):
     @cached_property
     def _stored(self) -> Array:
         return dirichlet_draws(self._stored_parameters, np.random.default_rng(1))
+
+
+@dataclass(frozen=True)
+class SharesByColumn(Posterior):
+    """The shares of the classes of several columns, each column given its own counts; answers are by column."""
+
+    parts: Mapping[str, DirichletLattice | DirichletPosterior]
+
+    _no_evidence = "must be asked of one column, posterior.parts[column].log_evidence()"
+
+    def mean(self) -> dict[str, Array]:
+        """Posterior mean of every share."""
+        return {name: part.mean() for name, part in self.parts.items()}
+
+    def sd(self) -> dict[str, Array]:
+        """Posterior standard deviation of every share."""
+        return {name: part.sd() for name, part in self.parts.items()}
+
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Array]:
+        """Draws (n, classes) of every column, independent between columns."""
+        rng = np.random.default_rng(rng)
+        return {name: part.sample(n, rng) for name, part in self.parts.items()}
+
+    def predict(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Integers]:
+        """Class codes of n new cells of every column."""
+        rng = np.random.default_rng(rng)
+        return {name: draw_codes(draws, rng) for name, draws in self.sample(n, rng).items()}
+
+    def log_density(self, x: Mapping[str, ArrayLike]) -> float:
+        """Joint log-density at one value of all shares, as if columns were independent."""
+        return sum(float(np.sum(part.log_density(x[name]))) for name, part in self.parts.items())
+
+    def summary(self) -> Summary:
+        """Parameters are named "column: class"."""
+        names = (f"{name}: {level}" for name, part in self.parts.items() for level in part.levels)
+        return dict(zip(names, super().summary().values(), strict=True))
+
+    def _title(self) -> str:
+        return "shares of the cells of each column"
+
+    def _axes(self) -> Axes:
+        return {name: {f"{name}_cells": part.levels} for name, part in self.parts.items()}
+
+    def _quantiles(self, orders: Array) -> list[dict[str, Array]]:
+        found = {name: part._quantiles(orders) for name, part in self.parts.items()}
+        return [{name: answers[i] for name, answers in found.items()} for i in range(len(orders))]
 
 
 def dirichlet_from_counts(

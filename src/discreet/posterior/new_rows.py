@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError, SchemaError
 from discreet.queries.losses.base import Loss
-from discreet.schema import Column, Schema
+from discreet.schema import Schema, Seen
 from discreet.schema.arrow_cell import UNREADABLE, arrow_coded, frame_columns, package_of
 from discreet.schema.cell import Codes
 from discreet.schema.coded_cells import coded_objects
@@ -43,7 +43,7 @@ def new_rows(query: Loss, records: Any) -> NDArray[np.float64]:
     return z
 
 
-def new_codes(columns: Mapping[str, Column], records: Any) -> dict[str, Codes]:
+def new_codes(columns: Mapping[str, Seen], records: Any) -> dict[str, Codes]:
     """Level codes and grid steps of a pandas, polars or pyarrow frame, or of a mapping of columns of any objects."""
     declared = {name: _decided(column) for name, column in columns.items()}
     found = _of_mapping(declared, records) if package_of(records) is None else _of_frame(declared, records)
@@ -57,12 +57,12 @@ def new_codes(columns: Mapping[str, Column], records: Any) -> dict[str, Codes]:
     return found
 
 
-def _decided(column: Column) -> Column:
+def _decided(column: Seen) -> Seen:
     """The same column, where a cell that has no declared meaning is told apart."""
-    return column if column.missing is not None else replace(column, missing="exclude")
+    return column if column.missing is not None else replace(column, missing="exclude")  # type: ignore[arg-type]  # each kind has the rule
 
 
-def _of_mapping(columns: Mapping[str, Column], records: Any) -> dict[str, Codes]:
+def _of_mapping(columns: Mapping[str, Seen], records: Any) -> dict[str, Codes]:
     """Each object means what it does in a private frame."""
     try:
         cells = {name: list(records[name]) for name in columns}
@@ -73,17 +73,17 @@ def _of_mapping(columns: Mapping[str, Column], records: Any) -> dict[str, Codes]
     return {name: coded_objects(column, cells[name]) for name, column in columns.items()}
 
 
-def _of_frame(columns: Mapping[str, Column], records: Any) -> dict[str, Codes]:
+def _of_frame(columns: Mapping[str, Seen], records: Any) -> dict[str, Codes]:
     try:
-        held = frame_columns(records, Schema(columns))
+        held = frame_columns(records, Schema(dict(columns)))  # type: ignore[arg-type]  # also views
     except Exception as problem:
         told = problem if isinstance(problem, SchemaError) else UNREADABLE
         raise QueryError(f"new rows must have the columns {list(columns)}: {told}") from None
     return {name: arrow_coded(column, held[name]) for name, column in columns.items()}
 
 
-def _range(column: Column) -> str:
-    if column.holds == "numbers":
+def _range(column: Seen) -> str:
+    if column.holds in ("numbers", "ranges"):
         return "a number"
     more = f" and {len(column.levels) - MOST_SHOWN} more" if len(column.levels) > MOST_SHOWN else ""
     return f"a declared level, {list(column.levels[:MOST_SHOWN])}{more},"

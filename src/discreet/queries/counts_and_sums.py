@@ -16,11 +16,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
-from discreet.schema import Binary, Categorical, Schema
+from discreet.schema import LevelColumn, Schema
 from discreet.schema.cell import clipped_steps
 from discreet.schema.columns import Bounded, Count
 
-__all__ = ["PRODUCT_BITS", "Axis", "Counts", "RowMove", "Statistic", "Sum", "above", "levels_of", "row_move"]
+__all__ = [
+    "PRODUCT_BITS",
+    "Axis",
+    "Counts",
+    "RowMove",
+    "Statistic",
+    "Sum",
+    "above",
+    "level_column",
+    "levels_of",
+    "row_move",
+]
 
 # Axes that are multiplied have at most this many bits: products of two then sum exactly in doubles up to 2^29 rows.
 PRODUCT_BITS = 12
@@ -253,9 +264,15 @@ Statistic = Counts | Sum
 
 
 def levels_of(schema: Schema, column: str) -> tuple[str, ...]:
-    """The declared levels of a column that must have some."""
+    """The levels of a column that must have some."""
+    return level_column(schema, column).levels
+
+
+def level_column(schema: Schema, column: str) -> LevelColumn:
+    """A column as levels: as it is declared, or a number by its ranges."""
     declared = schema.column(column)
-    if not isinstance(declared, Binary | Categorical):
+    seen = declared.as_levels
+    if seen is None:
         kind = type(declared).__name__
-        raise QueryError(f"Counts.columns must be binary or categorical, got {column!r}, a {kind}")
-    return declared.levels
+        raise QueryError(f"Counts.columns must be binary or categorical, got {column!r}, a {kind} without cut=")
+    return seen

@@ -17,7 +17,7 @@ from discreet.numerics.arrays import Array
 if TYPE_CHECKING:
     from discreet.queries.statistics import Statistics
 
-__all__ = ["Estimate", "Spread", "first_estimate", "floored"]
+__all__ = ["FirstEstimate", "Spread", "first_estimate", "floored"]
 
 LARGEST_RELEASED = 2**300  # a release file may hold any integer; doubles end at 2^1024
 LEAST_VARIANCE, LARGEST_FLOOR = 1e-8, 1e-2  # in squares of half a range; axes of 12 bits tell no less from 0
@@ -32,7 +32,7 @@ class Spread(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class FirstEstimate:
     """Of the numeric columns in half-ranges about their middle, and of the indicators of all levels but the first."""
 
     n: float
@@ -47,7 +47,7 @@ def first_estimate(
     laws: Mapping[str, Spread],
     numbers: tuple[str, ...],
     categories: tuple[str, ...],
-) -> Estimate:
+) -> FirstEstimate:
     """The estimate of one group, from the released numbers of that group."""
     moments = _moments(query, value, numbers, categories)
     n = min(max(moments[0, 0], 1.0), float(max(query.largest_total, 1)))
@@ -63,7 +63,7 @@ def first_estimate(
     largest = np.maximum(1.0 - means**2, floor)
     largest[len(numbers) :] = np.maximum(means[len(numbers) :] * (1.0 - means[len(numbers) :]), floor)
     shrink = np.minimum(np.sqrt(largest / np.diag(covariance)), 1.0)
-    return Estimate(n, means, floored(covariance * np.outer(shrink, shrink), floor), floor)
+    return FirstEstimate(n, means, floored(covariance * np.outer(shrink, shrink), floor), floor)
 
 
 def floored(matrix: Array, floor: float) -> Array:

@@ -25,7 +25,7 @@ import numpy as np
 from discreet.errors import QueryError
 from discreet.numerics.arrays import Array
 from discreet.queries.counts_and_sums import Axis
-from discreet.queries.first_estimate import Estimate, Spread, first_estimate, floored
+from discreet.queries.first_estimate import FirstEstimate, Spread, first_estimate, floored
 from discreet.queries.influence import LARGEST_FORM, STEPS, Form, Influence, Influences
 
 if TYPE_CHECKING:
@@ -139,12 +139,12 @@ class _Making:
         return self.influence(form, form, offset, 2.0 * float(offset) ** 2)
 
 
-def _of_columns(making: _Making, estimate: Estimate) -> list[Influence]:
+def _of_columns(making: _Making, estimate: FirstEstimate) -> list[Influence]:
     variances, unit = np.diag(estimate.covariance), np.eye(len(estimate.means))
     return [making.variance(-float(estimate.means[j]), unit[j], float(variances[j])) for j, _ in enumerate(making.axes)]
 
 
-def _of_regression(making: _Making, estimate: Estimate) -> list[Influence]:
+def _of_regression(making: _Making, estimate: FirstEstimate) -> list[Influence]:
     y, size = len(making.axes) - 1, len(estimate.means)
     features = [j for j in range(size) if j != y]
     means, covariance = estimate.means[features], estimate.covariance

@@ -38,7 +38,17 @@ from math import prod
 from typing import Any, ClassVar
 
 from discreet.errors import QueryError
-from discreet.queries.counts_and_sums import PRODUCT_BITS, Axis, Counts, RowMove, Statistic, Sum, levels_of, row_move
+from discreet.queries.counts_and_sums import (
+    PRODUCT_BITS,
+    Axis,
+    Counts,
+    RowMove,
+    Statistic,
+    Sum,
+    level_column,
+    levels_of,
+    row_move,
+)
 from discreet.queries.families.base import Family
 from discreet.queries.second_stage import SecondStage
 from discreet.schema import LabelOnly, Person, Schema
@@ -54,7 +64,8 @@ class Statistics:
     `columns` are all the columns whose bad cells exclude a row from *every* statistic of the query, so that all of them
     are about the same rows. `joint` is a proved bound on the move of a row that is better than the sum over the
     statistics; `by` asks for every statistic in every level of a column. `second` is what is asked once these are
-    released: bounded sums, of functions that the released numbers choose.
+    released: bounded sums, of functions that the released numbers choose. A number that is counted by its ranges is a
+    column of levels in the schema of the query.
     """
 
     asks: ClassVar[str] = "statistics"
@@ -74,6 +85,10 @@ class Statistics:
                 f"the statistics of a model must have different names, got {list(self.names)}: "
                 'rename the column that is called like a statistic, such as "n"'
             )
+        categories = dict.fromkeys(name for statistic in self.statistics for name in statistic.categories)
+        seen = {name: level_column(self.schema, name) for name in categories}
+        views = {name: column for name, column in seen.items() if column is not self.schema.column(name)}
+        object.__setattr__(self, "schema", self.schema.seen_as(views))
 
     def grouped(self, by: str | None) -> "Statistics":
         """Every statistic for every level of `by`; with None, the query itself."""

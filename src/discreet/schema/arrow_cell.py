@@ -34,8 +34,8 @@ from discreet.schema.cell import (
     longest_text,
     object_texts,
 )
-from discreet.schema.coded_cells import coded_objects, steps_or_default
-from discreet.schema.columns import Column
+from discreet.schema.coded_cells import coded_numbers, coded_objects
+from discreet.schema.columns import Seen
 from discreet.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -144,14 +144,14 @@ def scannable(name: str, cells: Any, longest: int) -> Any:
     return cells.cast(kind)
 
 
-def arrow_coded(column: Column, cells: Any) -> Codes:
+def arrow_coded(column: Seen, cells: Any) -> Codes:
     """The level codes or grid steps of a column; what must be printed or parsed is so once for each different cell."""
     import pyarrow as pa
 
     held = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
-    if column.holds == "numbers" and storage_of(held.type) not in ("decimal", "text"):
+    if (column.holds == "numbers" or column.holds == "ranges") and storage_of(held.type) not in ("decimal", "text"):
         floats = held.cast(pa.float64(), safe=False).fill_null(np.nan)
-        return steps_or_default(column, floats.to_numpy(zero_copy_only=False))
+        return coded_numbers(column, floats.to_numpy(zero_copy_only=False))
     if pa.types.is_dictionary(held.type) and len(held.dictionary) > len(held):
         held = held.dictionary_decode()  # of a whole file, of which this is a part
     once = held if pa.types.is_dictionary(held.type) else held.dictionary_encode()

@@ -1,8 +1,10 @@
-"""What a column does with cells that are no level or no number, in words: from its declaration alone."""
+"""What a column does with cells that are no level or no number, in words, and the names of ranges: all as declared."""
+
+from itertools import pairwise
 
 from discreet.visible import visible
 
-__all__ = ["level_words", "number_words", "two_level_words"]
+__all__ = ["count_labels", "level_words", "number_words", "range_labels", "two_level_words"]
 
 LONGEST = 40  # letters of a level
 COMPLETE = " (declared complete)"
@@ -29,6 +31,21 @@ def number_words(lower: float, upper: float, missing: float | str | None) -> str
     """Of a column of numbers."""
     declared = missing if missing is None or isinstance(missing, str) else _number(missing)
     return f"numbers are clipped to {_number(lower)}..{_number(upper)}, other cells {_fate(declared, _number(lower))}"
+
+
+def range_labels(lower: float, cut: tuple[float, ...], upper: float) -> tuple[str, ...]:
+    """Of a number cut into ranges, each of which holds its lower end, and the last both."""
+    ends = [_number(end) for end in (lower, *cut, upper)]
+    ranges = [f"[{low}, {high})" for low, high in pairwise(ends[:-1])]
+    return (*ranges, f"[{ends[-2]}, {ends[-1]}]")
+
+
+def count_labels(cut: tuple[int, ...], upper: int) -> tuple[str, ...]:
+    """Of a whole number cut into ranges: the numbers that each holds."""
+    firsts, lasts = (0, *cut), (*(point - 1 for point in cut), upper)
+    return tuple(
+        str(first) if first == last else f"{first} to {last}" for first, last in zip(firsts, lasts, strict=True)
+    )
 
 
 def _fate(missing: str | None, default: str) -> str:

@@ -15,15 +15,28 @@ Where a categorical column has an `other` level, cells that are there but no dec
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from discreet.checks import is_integer, is_number
 from discreet.errors import SchemaError
 from discreet.recipe import without_none
-from discreet.schema.cell import LARGEST_STEPS, NO_LEVEL, NO_NUMBER, Truths, clipped_steps, declared_texts, number_of
-from discreet.schema.cell_words import level_words, number_words, two_level_words
+from discreet.schema.cell import NO_LEVEL, Truths, declared_texts, number_of
+from discreet.schema.cell_words import level_words, two_level_words
+from discreet.schema.number_columns import Bounded, Count
+from discreet.schema.views import Matches, Ranges
 
-__all__ = ["KINDS", "TRUTHS", "Binary", "Bounded", "Categorical", "Column", "Count", "level_numbers", "level_texts"]
+__all__ = [
+    "KINDS",
+    "TRUTHS",
+    "Binary",
+    "Bounded",
+    "Categorical",
+    "Column",
+    "Count",
+    "LevelColumn",
+    "Seen",
+    "level_numbers",
+    "level_texts",
+]
 
 TRUTHS: Truths = ("false", "true")
 
@@ -34,15 +47,15 @@ class _OfLevels:
     holds: ClassVar[Literal["levels"]] = "levels"
     excluded: ClassVar[int] = NO_LEVEL
 
+    @property
+    def as_levels(self) -> Self:
+        """It is one already."""
+        return self
 
-class _OfNumbers:
-    """What columns of numbers have in common; `excluded` stands for the steps of a cell that excludes its row."""
-
-    holds: ClassVar[Literal["numbers"]] = "numbers"
-    levels: ClassVar[tuple[str, ...]] = ()
-    compared: ClassVar[tuple[str, ...]] = ()
-    truths: ClassVar[Truths] = ("0", "1")
-    excluded: ClassVar[int] = NO_NUMBER
+    @property
+    def told_apart(self) -> Matches:
+        """What becomes of a cell: it is a declared level, `other` takes it, or it is bad."""
+        return Matches(self)  # type: ignore[arg-type]  # Binary and Categorical inherit this
 
 
 @dataclass(frozen=True)
@@ -179,107 +192,9 @@ class Binary(_OfLevels):
         return without_none({"kind": "binary", "missing": self.missing, "zero": self.zero, "one": self.one})
 
 
-@dataclass(frozen=True)
-class Bounded(_OfNumbers):
-    """A number clipped to [lower, upper] and rounded to the nearest multiple of the public `grid`.
-
-    The default grid is the power of two next below (upper - lower) / 2^20: sums are then exact integers.
-    """
-
-    lower: float
-    upper: float
-    missing: float | Literal["exclude"] | None = None
-    grid: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("lower", "upper"):
-            value = getattr(self, name)
-            if not is_number(value):
-                raise SchemaError(f"Bounded.{name} must be a finite number, got {value!r}")
-        if not self.lower < self.upper:
-            raise SchemaError(f"Bounded.upper must be above lower = {self.lower!r}, got {self.upper!r}")
-        width = float(self.upper) - float(self.lower)
-        if not 1e-280 < width < math.inf:
-            raise SchemaError(f"Bounded.upper - lower must be within double precision, got {width!r}")
-        object.__setattr__(self, "lower", float(self.lower))  # 0 and 0.0 are the same declaration
-        object.__setattr__(self, "upper", float(self.upper))
-        grid = 2.0 ** math.floor(math.log2(width / 2**20)) if self.grid is None else self.grid
-        if not is_number(grid) or grid <= 0:
-            raise SchemaError(f"Bounded.grid must be a number above 0, got {grid!r}")
-        if max(abs(self.lower), abs(self.upper)) / grid > LARGEST_STEPS:
-            raise SchemaError(f"Bounded.grid must keep the bounds within 2^31 steps of 0, got {grid!r}")
-        object.__setattr__(self, "grid", float(grid))
-        if self.missing is None or self.missing == "exclude":
-            return
-        if not (is_number(self.missing) and self.lower <= self.missing <= self.upper):
-            raise SchemaError(f'Bounded.missing must be within the bounds or "exclude", got {self.missing!r}')
-
-    @property
-    def step(self) -> float:
-        """The grid as a plain number."""
-        assert self.grid is not None  # set by __post_init__
-        return self.grid
-
-    @property
-    def default_value(self) -> float | None:
-        """The value of a bad cell; None excludes the row."""
-        if self.missing == "exclude":
-            return None
-        return self.lower if self.missing is None else float(self.missing)
-
-    def steps(self, value: float) -> int:
-        """`value` on the grid, as the source rounds it."""
-        return int(clipped_steps(value, self.lower, self.upper, self.step))
-
-    def other_cells(self) -> str:
-        """What cells count as that are no number within the bounds, in words."""
-        return number_words(self.lower, self.upper, self.missing)
-
-    def to_json(self) -> dict[str, Any]:
-        """The column as the study file writes it."""
-        return without_none(
-            {"kind": "bounded", "lower": self.lower, "upper": self.upper, "missing": self.missing, "grid": self.grid}
-        )
-
-
-@dataclass(frozen=True)
-class Count(_OfNumbers):
-    """A whole number from 0 to `upper`: clipped to that range and rounded to the nearest integer."""
-
-    upper: int
-    missing: int | Literal["exclude"] | None = None
-    lower: ClassVar[int] = 0
-    step: ClassVar[float] = 1.0
-
-    def __post_init__(self) -> None:
-        if not (is_integer(self.upper) and 0 < self.upper <= LARGEST_STEPS):
-            raise SchemaError(f"Count.upper must be a whole number from 1 to 2^31, got {self.upper!r}")
-        if self.missing not in (None, "exclude") and not (
-            is_integer(self.missing) and 0 <= int(self.missing) <= self.upper
-        ):
-            raise SchemaError(
-                f'Count.missing must be a whole number up to {self.upper} or "exclude", got {self.missing!r}'
-            )
-
-    @property
-    def default_value(self) -> float | None:
-        """The value of a bad cell; None excludes the row."""
-        return None if self.missing == "exclude" else float(self.missing or 0)
-
-    def steps(self, value: float) -> int:
-        """`value` clipped and rounded, as the source does it."""
-        return int(clipped_steps(value, self.lower, self.upper, self.step))
-
-    def other_cells(self) -> str:
-        """What cells count as that are no number within the bounds, in words."""
-        return number_words(self.lower, self.upper, self.missing)
-
-    def to_json(self) -> dict[str, Any]:
-        """The column as the study file writes it."""
-        return without_none({"kind": "count", "upper": self.upper, "missing": self.missing})
-
-
 Column = Binary | Bounded | Categorical | Count
+LevelColumn = Binary | Categorical | Matches | Ranges
+Seen = Bounded | Count | LevelColumn  # by a query
 KINDS: dict[str, type[Column]] = {"binary": Binary, "bounded": Bounded, "categorical": Categorical, "count": Count}
 
 

@@ -6,12 +6,12 @@ A privacy unit says who is protected: one record, one person with at most k reco
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 from discreet.checks import is_integer
 from discreet.errors import SchemaError
 from discreet.recipe import build, without_none
-from discreet.schema.columns import KINDS, Column
+from discreet.schema.columns import KINDS, Column, Seen
 
 __all__ = ["UNITS", "LabelOnly", "Person", "Record", "Relation", "Schema", "Unit"]
 
@@ -116,7 +116,7 @@ class Schema:
         for name, column in self.columns.items():
             if not isinstance(name, str) or not name:
                 raise SchemaError(f"Schema.columns must have names that are texts, got {name!r}")
-            if not isinstance(column, Column):
+            if not isinstance(column, Seen):
                 raise SchemaError(f"Schema.columns[{name!r}] must be a column such as dc.Binary(), got {column!r}")
         if not isinstance(self.unit, Unit):
             raise SchemaError(
@@ -145,7 +145,7 @@ class Schema:
     def __hash__(self) -> int:
         return hash((tuple(self.columns.items()), self.unit, self.relation, self.n, self.n_max, self.n_prior))
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> Seen:
         """The declaration of one column."""
         if name not in self.columns:
             raise SchemaError(f"Schema.columns must contain {name!r}, got {sorted(self.columns)}")
@@ -153,7 +153,11 @@ class Schema:
 
     def only(self, names: Sequence[str]) -> Self:
         """The same facts about some of the columns."""
-        return replace(self, columns={name: self.column(name) for name in names})
+        return replace(self, columns=cast(Any, {name: self.column(name) for name in names}))
+
+    def seen_as(self, views: Mapping[str, Seen]) -> Self:
+        """The same facts, with some columns as a query sees them."""
+        return replace(self, columns=cast(Any, {**self.columns, **views})) if views else self
 
     def with_n(self, n: int) -> Self:
         """The same schema with the public number of units filled in."""

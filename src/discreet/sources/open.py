@@ -18,7 +18,7 @@ from discreet.schema.arrow_cell import UNREADABLE, frame_columns, package_of, st
 from discreet.schema.cell import Storage
 from discreet.sources.dataset import Dataset, Source
 from discreet.sources.engines.duckdb import DuckDB, Origin
-from discreet.sources.readers.csv import csv_files
+from discreet.sources.readers.csv import csv_files, header_of
 from discreet.sources.readers.identifiers import Owner, identifier
 from discreet.sources.readers.owners import is_typed, pandas_owners, pandas_typed, polars_owners
 from discreet.sources.readers.parquet import parquet_files
@@ -28,7 +28,7 @@ from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowRows", "frame_rows", "open_dataset"]
+__all__ = ["ArrowRows", "frame_rows", "held_columns", "open_dataset"]
 
 T = TypeVar("T")
 
@@ -63,10 +63,7 @@ def open_dataset(source: Any, schema: Schema, *, id: str | None = None, csv: Csv
 
 
 def _files(typed: str, schema: Schema, csv: Csv | None) -> tuple[tuple[Origin, ...], dict[str, Held]]:
-    found = [typed] if os.path.isfile(typed) else sorted(filter(os.path.isfile, glob(typed, recursive=True)))
-    if not found:
-        raise SchemaError(f"open.source must be an existing file or a glob that matches one, got {typed!r}")
-    paths = tuple(os.path.abspath(file) for file in found)
+    paths = _paths(typed)
     formats = {os.path.splitext(file)[1].lower() for file in paths}
     if formats == {".csv"}:
         return csv_files(paths, schema, csv or Csv())
@@ -75,6 +72,29 @@ def _files(typed: str, schema: Schema, csv: Csv | None) -> tuple[tuple[Origin, .
     if formats == {".parquet"}:
         return parquet_files(paths, schema)
     raise SchemaError(f"open.source must be files that all end in .csv or all end in .parquet, got {typed!r}")
+
+
+def _paths(typed: str) -> tuple[str, ...]:
+    found = [typed] if os.path.isfile(typed) else sorted(filter(os.path.isfile, glob(typed, recursive=True)))
+    if not found:
+        raise SchemaError(f"open.source must be an existing file or a glob that matches one, got {typed!r}")
+    return tuple(os.path.abspath(file) for file in found)
+
+
+def held_columns(typed: str, csv: Csv | None) -> list[str]:
+    """The columns of the files, those of the first and then what others have; private where a header is forgotten."""
+
+    def read() -> list[str]:
+        from pyarrow.parquet import read_schema
+
+        names = [
+            header_of(path, csv or Csv()) if path.lower().endswith(".csv") else list(read_schema(path).names)
+            for path in _paths(typed)
+        ]
+        others = dict.fromkeys(name for header in names[1:] for name in header if name not in names[0])
+        return [*names[0], *others]
+
+    return _or_refuse(read)
 
 
 def _or_refuse(read: Callable[[], T]) -> T:

@@ -73,7 +73,7 @@ def draw_law(
     levels = tuple(factor.levels for factor in system.factors)
     cells, p = cells_of(levels), len(axes)
     design = dummies(levels, cells)
-    nodes = priors_of(system, axes, box, tuple(conjugate))
+    nodes, conjugates = priors_of(system, axes, box, tuple(conjugate))
     basis = design if len(levels) > 1 else np.eye(len(cells))
     shares = rng.dirichlet(np.full(len(cells), concentration))
     means, within = np.zeros((p, len(cells))), np.zeros((p, p))
@@ -86,11 +86,11 @@ def draw_law(
         deviation = np.sqrt(room * rng.beta(box.low, box.high, len(boxed)))
         within[np.ix_(boxed, boxed)] = np.outer(deviation, deviation) * _correlations(len(boxed), box.lkj, rng)
     for j in range(p):
-        if nodes.conjugate[j]:
+        if conjugates is not None and nodes.conjugate[j]:
             k = design.shape[1] + j
-            variance = nodes.rate[j] / rng.gamma(nodes.shape[j])
-            root = np.linalg.cholesky(np.linalg.inv(nodes.precision[j, :k, :k]))
-            found = nodes.mean[j, :k] + np.sqrt(variance) * root @ rng.standard_normal(k)
+            variance = conjugates.rate[j] / rng.gamma(conjugates.shape[j])
+            root = np.linalg.cholesky(np.linalg.inv(conjugates.precision[j, :k, :k]))
+            found = conjugates.mean[j, :k] + np.sqrt(variance) * root @ rng.standard_normal(k)
             q = design.shape[1]
             means[j] = design @ found[:q] + found[q:] @ means[:j]
             _append(within, j, found[q:], variance)

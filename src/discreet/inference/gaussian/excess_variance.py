@@ -32,7 +32,7 @@ __all__ = ["ExcessVariance", "excess_variances", "kappa_draws", "log_noisy_norma
 
 PRIOR_MEAN, PRIOR_DEVIATION = 0.25, 0.8
 TAIL, TAIL_SLOPE = 2.7, 3.5  # fixed on simulated columns: a normal one has E W² = 15 = e^2.7, an exponential one more
-GRID = np.linspace(PRIOR_MEAN - 5.0 * PRIOR_DEVIATION, PRIOR_MEAN + 7.0 * PRIOR_DEVIATION, 193)
+GRID = np.linspace(PRIOR_MEAN - 5.0 * PRIOR_DEVIATION, PRIOR_MEAN + 7.0 * PRIOR_DEVIATION, 97)
 LARGEST_RELEASED = 2**100  # in steps; a release file may hold any integer
 
 

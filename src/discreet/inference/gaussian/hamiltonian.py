@@ -1,9 +1,9 @@
 """Chains over unseen moments: where they start, how they are scaled, and when they have run long enough.
 
 Every chain starts at the mode given the release plus *fresh* noise of the same laws: the starts are as far apart as the
-noise is wide, so that chains which agree have forgotten them. Newton's method finds a mode on Gaussian noise of the same
-variance, and its curvature is the first scale; three windows of warm-up replace it step by step by the
-covariance of all chains. Draws go on until every reported number has mixed, up to a public cap.
+noise is wide, so that chains which agree have forgotten them. Newton's method finds a mode on Gaussian noise of equal
+variance, and its curvature is the first scale; three windows of warm-up replace it step by step by the covariance of
+all chains. Draws go on until every coordinate has mixed, up to a public cap.
 """
 
 import os
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.convergence import until_mixed
+from discreet.inference.gaussian.mode import climb, first_point
 from discreet.inference.gaussian.unseen_moments import Target
 from discreet.numerics.arrays import Array
 
@@ -22,7 +23,6 @@ __all__ = ["SampleMoments", "sample_moments"]
 CHAINS = 4
 WINDOWS = (60, 120, 200)
 DRAWS, MOST_DRAWS = 1000, 16_000
-CLIMBS = 60
 FIRST_STEP = 0.3
 SHRUNK = 4.0  # draws that the correlations of before are worth, for each coordinate
 
@@ -80,19 +80,15 @@ class _Chains:
     @classmethod
     def started(cls, target: Target, rng: np.random.Generator) -> "_Chains":
         """At modes given the release plus fresh noise."""
-        from discreet.inference.gaussian.kernels.mode_steps import climb
-
         released = target.released
         deviation = np.where(released.laplace, np.sqrt(2.0), 1.0) * released.scale
         smooth = released._replace(scale=deviation, laplace=np.zeros_like(released.laplace))
-        centre = first_point(target)
-        root = climb(smooth, target.nodes, target.unseen, centre, CLIMBS)
+        centre, root = climb(target, smooth, first_point(target))
         rngs = tuple(rng.spawn(CHAINS))
         states = np.empty((CHAINS, centre.size))
         for state, own in zip(states, rngs, strict=True):
             fresh = released.value + deviation * own.standard_normal(deviation.size)
-            state[:] = centre
-            climb(smooth._replace(value=fresh), target.nodes, target.unseen, state, CLIMBS)
+            state[:] = climb(target, smooth._replace(value=fresh), centre)[0]
         tunings = np.zeros((CHAINS, 5))
         tunings[:, [0, 1, 4]] = np.log(FIRST_STEP)
         return cls(target, rngs, states, tunings, root)
@@ -102,7 +98,7 @@ class _Chains:
         from discreet.inference.gaussian.kernels.trajectories import run_trajectories
 
         kept, accepted = np.empty((CHAINS, count, self.states.shape[1])), np.empty((CHAINS, count))
-        fixed = (self.target.released, self.target.nodes, self.target.unseen, self.root)
+        fixed = (self.target.released, *self.target.priors, self.root)
 
         def run(c: int) -> None:
             run_trajectories(self.rngs[c], *fixed, self.states[c], self.tunings[c], learn, kept[c], accepted[c])
@@ -126,23 +122,6 @@ class _Chains:
         tunings = np.zeros_like(self.tunings)
         tunings[:, [0, 1, 4]] = np.median(self.tunings[:, 1])
         return _Chains(self.target, self.rngs, self.states, tunings, root)
-
-
-def first_point(target: Target) -> Array:
-    """A point in the middle of everything, from which Newton's method finds the release."""
-    theta = np.zeros(target.dimension)
-    p = target.numbers
-    at = target.unseen.links.shape[1] + p * target.unseen.basis.shape[1]
-    for j in range(p):
-        theta[at + j] = np.log(0.3)
-        at += j + 1
-    grid = target.unseen.size_grid
-    if grid.size:  # every cell is counted equally often
-        counts = target.released.first < 0
-        often = target.released.members[counts].sum(axis=0).max()
-        rows = np.clip(target.released.value[counts].sum() / often, grid[0] + 0.5, grid[-1] - 0.5)
-        theta[-1] = np.log((rows - grid[0]) / (grid[-1] - rows))
-    return theta
 
 
 def _named(target: Target, thetas: Array) -> SampleMoments:

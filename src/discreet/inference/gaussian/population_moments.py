@@ -1,7 +1,7 @@
 """From the rows' own moments to those of the population they come from, draw by draw.
 
-    weak prior   sigma² = n r² / chi²(n - k), coefficients ~ N(least squares, sigma² A^-1 / n);  covariances by Bartlett's
-                 decomposition, means ~ N(m, Sigma / n): errors of one variance and near normal
+    weak prior   sigma² = n r² / chi²(n - k), coefficients ~ N(least squares, sigma² A^-1 / n); covariances by
+                 Bartlett's decomposition, means ~ N(m, Sigma / n): errors of one variance and near normal
     conjugate    the normal-inverse-gamma posterior of each number given earlier ones
 
 A is the matrix of second moments of the regressors, per row. `excess` (kappa) multiplies the variance of what sampling
@@ -34,7 +34,7 @@ def mean_and_covariance(
     target: Target, sample: SampleMoments, rng: np.random.Generator, excess: Mapping[str, Array] | None = None
 ) -> tuple[Array, Array]:
     """Means (…, numbers) within their bounds and covariances (…, numbers, numbers), without levels."""
-    if target.nodes.conjugate.any():
+    if target.conjugates is not None:
         return _of_nodes(target, sample, rng)
     means, p = sample.means[..., 0], target.numbers
     rows = np.maximum(sample.size, p + 2.0)
@@ -53,7 +53,7 @@ def mean_and_covariance(
         covariance[..., j, :] *= scale[..., np.newaxis]
         covariance[..., :, j] *= scale[..., np.newaxis]
     steps = np.einsum("...ij,...j->...i", spread, rng.standard_normal(means.shape)) / np.sqrt(rows)[..., np.newaxis]
-    return np.clip(means + steps, -1.0, 1.0), covariance
+    return np.clip(means + steps, -1.0, 1.0), np.asarray(covariance)
 
 
 def _of_nodes(target: Target, sample: SampleMoments, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -79,14 +79,15 @@ def _node(
     square, cross, own = moments[..., :k, :k], moments[..., :k, k], moments[..., k, k]
     n = size[..., np.newaxis, np.newaxis]
     normal = rng.standard_normal(cross.shape)
-    if target.nodes.conjugate[j]:
-        prior, mean = target.nodes.precision[j, :k, :k], target.nodes.mean[j, :k]
+    if target.conjugates is not None and target.nodes.conjugate[j]:
+        own_prior = target.conjugates
+        prior, mean = own_prior.precision[j, :k, :k], own_prior.mean[j, :k]
         precision = n * square + prior
         found = _solve(precision, size[..., np.newaxis] * cross + prior @ mean)
         gap = found - mean
         fitted = own - 2.0 * np.sum(found * cross, axis=-1) + _form(square, found)
-        rate = target.nodes.rate[j] + 0.5 * (_form(prior, gap) + size * np.maximum(fitted, 0.0))
-        variance = rate / rng.gamma(target.nodes.shape[j] + 0.5 * size)
+        rate = own_prior.rate[j] + 0.5 * (_form(prior, gap) + size * np.maximum(fitted, 0.0))
+        variance = rate / rng.gamma(own_prior.shape[j] + 0.5 * size)
         return found + np.sqrt(variance)[..., np.newaxis] * _backward(precision, normal), variance
     found = _solve(square, cross)
     residual = np.maximum(own - np.sum(found * cross, axis=-1), NEARLY_ZERO)

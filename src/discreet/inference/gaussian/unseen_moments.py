@@ -14,7 +14,7 @@ moments say about the population's is the business of `population_moments`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +27,7 @@ from discreet.queries.counts_and_sums import Axis
 from discreet.schema.row_counts import Sizes
 
 if TYPE_CHECKING:
-    from discreet.inference.gaussian.kernels.unseen_layout import Nodes, Released, Unseen
+    from discreet.inference.gaussian.kernels.unseen_layout import Conjugates, Nodes, Released, Unseen
 
 __all__ = ["MOST_CELLS", "BoxPrior", "Target", "cells_of", "dummies", "priors_of", "target_of"]
 
@@ -57,7 +57,13 @@ class Target:
 
     released: "Released"
     nodes: "Nodes"
+    conjugates: "Conjugates | None"
     unseen: "Unseen"
+
+    @property
+    def priors(self) -> "tuple[Nodes, Conjugates | None, Unseen]":
+        """Everything but the release, in the order of the compiled functions."""
+        return self.nodes, self.conjugates, self.unseen
 
     @property
     def numbers(self) -> int:
@@ -109,7 +115,7 @@ def target_of(
     widest = design.shape[1] + p - 1
     return Target(
         released,
-        priors_of(system, axes, box, tuple(conjugate)),
+        *priors_of(system, axes, box, tuple(conjugate)),
         _unseen(cells, levels, design if wide else np.eye(len(cells)), design, sizes, concentration, widest),
     )
 
@@ -142,7 +148,7 @@ def _unseen(
 
     # shares follow main effects and pairs of levels: just what the tables of pairs can tell
     starts = np.cumsum([0, *(count - 1 for count in levels)])
-    mains = [design[:, 1 + start : 1 + stop] for start, stop in zip(starts[:-1], starts[1:], strict=True)]
+    mains = [design[:, 1 + start : 1 + stop] for start, stop in pairwise(starts)]
     pairs = [np.einsum("ca,cb->cab", a, b).reshape(len(cells), -1) for a, b in combinations(mains, 2)]
     links = np.concatenate([np.zeros((len(cells), 0)), *mains, *pairs], axis=1)
     each = max(concentration * max(levels, default=1) / len(cells), LEAST_CONCENTRATION)
@@ -168,9 +174,11 @@ def _size_grid(sizes: Sizes, widest: int) -> tuple[Array, Array]:
     return grid, np.maximum(weight - weight.max(), -1e4)
 
 
-def priors_of(system: GaussianSystem, axes: Sequence[Axis], box: BoxPrior, conjugate: tuple[bool, ...]) -> "Nodes":
-    """Conjugate priors in half-ranges: x = centre + half u, for regressors (constant, dummies, earlier numbers)."""
-    from discreet.inference.gaussian.kernels.unseen_layout import Nodes
+def priors_of(
+    system: GaussianSystem, axes: Sequence[Axis], box: BoxPrior, conjugate: tuple[bool, ...]
+) -> "tuple[Nodes, Conjugates | None]":
+    """Weak priors, and conjugate ones in half-ranges: x = centre + half u, regressors (design, earlier numbers)."""
+    from discreet.inference.gaussian.kernels.unseen_layout import Conjugates, Nodes
 
     p, effects = len(axes), sum(factor.levels - 1 for factor in system.factors)
     widest = effects + p
@@ -196,4 +204,5 @@ def priors_of(system: GaussianSystem, axes: Sequence[Axis], box: BoxPrior, conju
     low, high = np.full(p, box.low), np.full(p, box.high)
     if box.slopes:
         low[-1], high[-1] = box.residual
-    return Nodes(np.array(conjugate, dtype=bool), mean, precision, shape, rate, low, high, box.lkj, box.slopes)
+    nodes = Nodes(np.array(conjugate, dtype=bool), low, high, box.lkj, box.slopes)
+    return nodes, Conjugates(mean, precision, shape, rate) if any(conjugate) else None

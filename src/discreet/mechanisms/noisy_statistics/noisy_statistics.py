@@ -198,31 +198,19 @@ class NoisyStatistics(Mechanism):
                 here, there = (released - np.ravel(np.asarray(side[name])) for side in (pair.exact, pair.other))
                 ratios += (laws[name].log_density(here) - laws[name].log_density(there)).sum(axis=1)
             if pair.query.second is not None:
-                ratios += [self._second_ratio(pair, value) for value in values]
+                ratios += [_second_ratio(pair, value, laws) for value in values]
             return np.round(ratios, 9)  # equal ratios stay equal, whatever the order of the sums
 
         return score
 
     def apart(self, pair: Any) -> float:
         """Measured in noise: distances over scales, or squares over variances."""
-        laws = self.laws(pair.query)
+        laws, second = self.laws(pair.query), pair.query.second
         moves = {name: np.asarray(pair.exact[name] - pair.other[name], dtype=float) for name in pair.query.names}
-        if pair.query.second is not None:  # as it would be asked if the first stage had no noise
-            here, there = self._second_sums(pair, pair.exact)
-            moves[pair.query.second.name] = np.asarray(here - there, dtype=float)
+        if second is not None:  # as it would be asked if the first stage had no noise
+            here, there = _second_sums(pair, pair.exact, laws)
+            moves[second.name] = np.asarray(here - there, dtype=float)
         return sum(laws[name].loss(np.ravel(move)) for name, move in moves.items())
-
-    def _second_sums(self, pair: Any, value: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
-        """The exact sums of both tables in the second stage, after the first has released `value`."""
-        asked = pair.query.second.query(pair.query, value, self.laws(pair.query))
-        return [np.ravel(table.source.influences(asked)).astype(object) for table in (pair.dataset, pair.neighbour)]
-
-    def _second_ratio(self, pair: Any, value: Mapping[str, Any]) -> float:
-        """The log-likelihood ratio of the second stage, given the first."""
-        name = pair.query.second.name
-        law, released = self.laws(pair.query)[name], np.ravel(np.asarray(value[name], dtype=object))
-        here, there = (float(law.log_density(released - sums).sum()) for sums in self._second_sums(pair, value))
-        return here - there
 
     def _rho(self) -> float | None:
         if self.epsilon is not None and self.delta is not None:
@@ -246,6 +234,20 @@ def _noisy(noise: NoiseSource, law: DiscreteLaplace | DiscreteGaussian, exact: n
     """Every exact sum plus its own noise."""
     draws = noise.integers(law, exact.size)
     return [int(value) + draw for value, draw in zip(exact.ravel().tolist(), draws, strict=True)]
+
+
+def _second_sums(pair: Any, value: Mapping[str, Any], laws: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
+    """The exact sums of both tables of a pair in the second stage, after the first has released `value`."""
+    asked = pair.query.second.query(pair.query, value, laws)
+    return [np.ravel(table.source.influences(asked)).astype(object) for table in (pair.dataset, pair.neighbour)]
+
+
+def _second_ratio(pair: Any, value: Mapping[str, Any], laws: Mapping[str, Any]) -> float:
+    """The log-likelihood ratio of the second stage, given the first."""
+    name = pair.query.second.name
+    released = np.ravel(np.asarray(value[name], dtype=object))
+    here, there = (float(laws[name].log_density(released - sums).sum()) for sums in _second_sums(pair, value, laws))
+    return here - there
 
 
 def _second_words(query: Statistics, budget: str, distance: str) -> str:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import QueryError
 from discreet.numerics.arrays import Array
-from discreet.queries.counts_and_sums import Axis
+from discreet.queries.counts_and_sums import Axis, level_column
 from discreet.queries.features import Features
 from discreet.queries.statistics import Statistics, most_rows_used, used_rows
 from discreet.schema import LabelOnly, Schema
@@ -97,6 +97,9 @@ class Loss(ABC):
         unit = self.schema.unit
         if isinstance(unit, LabelOnly) and (self.target is None or self.target.column != unit.column):
             raise QueryError(f"the target must be {unit.column!r}, the only private column, got another")
+        if self.target is not None and self.target.labels is not None:  # a number may be cut into two levels
+            labels = {self.target.column: level_column(self.schema, self.target.column)}
+            object.__setattr__(self, "schema", self.schema.seen_as(labels))
 
     @property
     @abstractmethod

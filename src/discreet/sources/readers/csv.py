@@ -26,7 +26,7 @@ from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CsvFiles", "csv_files"]
+__all__ = ["CsvFiles", "csv_files", "header_of"]
 
 LONGEST_LINE = 2**20
 BLOCK = 2**20
@@ -74,7 +74,7 @@ class CsvFiles:
 
 def csv_files(paths: tuple[str, ...], schema: Schema, written: Csv) -> tuple[tuple[CsvFiles], dict[str, Held]]:
     """The files and where each declared column is; they must share one header."""
-    headers = {tuple(_header(path, written)) for path in paths}
+    headers = {tuple(header_of(path, written)) for path in paths}
     if len(headers) != 1:
         raise SchemaError("open.source must be CSV files with one and the same header, got different headers")
     (header,) = headers
@@ -96,7 +96,8 @@ def csv_files(paths: tuple[str, ...], schema: Schema, written: Csv) -> tuple[tup
     return (CsvFiles(paths, positions, handed_over(schema, held, persons), written),), held
 
 
-def _header(path: str, written: Csv) -> list[str]:
+def header_of(path: str, written: Csv) -> list[str]:
+    """The fields of the first line: names of columns, or a person where the header is forgotten."""
     import csv
 
     with open(path, "rb") as file:

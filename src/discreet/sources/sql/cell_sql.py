@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Literal
 
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.statistics import Statistics
-from discreet.schema import Binary, Bounded, Categorical, Count, Schema
+from discreet.schema import Bounded, Count, Schema
 from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage, Truths, longest_text
-from discreet.schema.columns import TRUTHS, level_numbers, level_texts
+from discreet.schema.columns import TRUTHS, level_numbers
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -42,10 +42,8 @@ __all__ = [
     "halved",
     "handed_over",
     "is_bad",
-    "level_code",
     "most_rows",
     "number",
-    "number_levels",
     "parsed",
     "printed",
     "steps",
@@ -190,31 +188,6 @@ def swapped(written: "exp.Expr") -> "exp.Expr":
     from sqlglot import exp
 
     return exp.Anonymous(this="translate", expressions=[written, *map(exp.Literal.string, (",.", ".,"))])
-
-
-def level_code(written: "exp.Expr", column: Binary | Categorical) -> "exp.Expr":
-    """The code of the level with this very text, NULL if it is none; engines without enumerations replace it.
-
-    An enumeration is a look-up in a hash table: no join to plan, and no comparison with every level.
-    """
-    from sqlglot import exp
-
-    texts = level_texts(column)
-    levels = exp.DataType(this=exp.DataType.Type.ENUM, expressions=[exp.Literal.string(level) for level in texts])
-    compared = exp.Lower(this=written) if column.any_case else written
-    place = exp.Anonymous(this="enum_code", expressions=[exp.TryCast(this=compared, to=levels)])
-    rounds = exp.Literal.number(len(column.levels))  # the texts go through the codes in order, once or twice
-    return exp.Mod(this=place, expression=rounds) if len(texts) > len(column.levels) else place
-
-
-def number_levels(column: Binary | Categorical) -> "list[exp.Tuple]":
-    """(number, code) of the levels that a number can match."""
-    from sqlglot import exp
-
-    return [
-        exp.Tuple(expressions=[double(value), exp.Literal.number(code)])
-        for value, code in level_numbers(column).items()
-    ]
 
 
 def double(value: float) -> "exp.Expr":

@@ -9,7 +9,7 @@
 No cell decides which operations are done, and none can overflow: `LARGEST_FORM` says how large forms are.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.queries.counts_and_sums import Axis
@@ -30,50 +30,46 @@ def influence_sums(query: Influences, held: Mapping[str, Held], relation: str, i
     place = {name: f"cell_{i}" for i, name in enumerate(query.columns)}
     excluding = [name for name in query.columns if query.schema.column(name).missing == "exclude"]
     of_persons = query.schema.unit.identifier is not None
-    kept: list[exp.Expr] = [exp.column("person")] if of_persons else []
-    group = exp.column(place[query.by]) if query.by is not None else _whole(0)
-    centred = [_centred(exp.column(place[axis.column]), axis).as_(f"v_{a}") for a, axis in enumerate(query.axes)]
-    codes = [exp.column(place[name]).as_(f"level_{f}") for f, name in enumerate(query.categories)]
-    cells = used_cells(query, held, relation, id)
-    rows = exp.select(*kept, group.as_("g"), *centred, *codes).from_(cells.subquery("inside"))
-    rows = rows.where(*(exp.column(place[name]).is_(exp.null()).not_() for name in excluding))
-    found = exp.select(*kept, "g", *(_of_groups(query, f, _psi).as_(f"psi_{f}") for f in _functions(query)))
-    found = found.from_(rows.subquery("inside"))
+    numbers = range(len(query.functions[0]))
+    group = _wide(0) if query.by is None else exp.column(place[query.by])
+    cells = {"g": group}
+    cells |= {f"v_{a}": _centred(exp.column(place[axis.column]), axis) for a, axis in enumerate(query.axes)}
+    cells |= {f"level_{f}": exp.column(place[name]) for f, name in enumerate(query.categories)}
+    whose = {"person": exp.column("person")} if of_persons else {}
+    rows = _selected({**whose, **cells}, used_cells(query, held, relation, id))
+    known = [exp.Not(this=exp.Is(this=exp.column(place[name]), expression=exp.null())) for name in excluding]
+    found = _selected(
+        {**whose, "g": exp.column("g")} | {f"psi_{f}": _of_groups(query, f, _psi) for f in numbers},
+        rows.where(*known, copy=False),
+    )
     if of_persons:
-        totals = [exp.Sum(this=exp.column(f"psi_{f}")).as_(f"psi_{f}") for f in _functions(query)]
-        found = exp.select("g", *totals).from_(found.subquery("inside")).group_by("person", "g")
-    roots = [_of_groups(query, f, _root).as_(f"root_{f}") for f in _functions(query)]
-    found = exp.select("g", *roots).from_(found.subquery("inside"))
-    squares = [exp.Sum(this=exp.column(f"root_{f}") * exp.column(f"root_{f}")) for f in _functions(query)]
-    return exp.select("g", *squares).from_(found.subquery("inside")).group_by("g")
-
-
-def _functions(query: Influences) -> range:
-    return range(len(query.functions[0]))
+        totals: dict[str, exp.Expr] = {f"psi_{f}": exp.Sum(this=exp.column(f"psi_{f}")) for f in numbers}
+        found = _selected({"g": exp.column("g")} | totals, found).group_by("person", "g", copy=False)
+    found = _selected({"g": exp.column("g")} | {f"root_{f}": _of_groups(query, f, _root) for f in numbers}, found)
+    squares = {f"sum_{f}": exp.Mul(this=exp.column(f"root_{f}"), expression=exp.column(f"root_{f}")) for f in numbers}
+    sums: dict[str, exp.Expr] = {name: exp.Sum(this=square) for name, square in squares.items()}
+    return _selected({"g": exp.column("g")} | sums, found).group_by("g", copy=False)
 
 
 def _of_groups(query: Influences, place: int, written: "Callable[[Influence, int], exp.Expr]") -> "exp.Expr":
     """One function as it is written in each group."""
-    from sqlglot import exp
-
     own = [written(group[place], place) for group in query.functions]
     if len(own) == 1:
         return own[0]
-    ifs = [exp.If(this=exp.column("g").eq(_whole(g)), true=each) for g, each in enumerate(own)]
-    return exp.Case(ifs=ifs, default=_whole(0))
+    return _chosen("g", own)
 
 
-def _psi(function: Influence, place: int) -> "exp.Expr":  # noqa: ARG001 - every row has all the cells it needs
+def _psi(function: Influence, place: int) -> "exp.Expr":  # noqa: ARG001 - the forms say which cells they need
     from sqlglot import exp
 
-    product = exp.Paren(this=_form(function.left)) * exp.Paren(this=_form(function.right))
-    return product - _whole(function.offset)
+    factors = [exp.Paren(this=_form(form)) for form in (function.left, function.right)]
+    return exp.Sub(this=exp.Mul(this=factors[0], expression=factors[1]), expression=_whole(function.offset))
 
 
 def _root(function: Influence, place: int) -> "exp.Expr":
     from sqlglot import exp
 
-    size = exp.Abs(this=exp.column(f"psi_{place}")) + _whole(function.divisor // 2)
+    size = exp.Add(this=exp.Abs(this=exp.column(f"psi_{place}")), expression=_whole(function.divisor // 2))
     steps = exp.IntDiv(this=exp.Paren(this=size), expression=_whole(function.divisor))
     return cast(exp.Least(this=steps, expressions=[_whole(STEPS)], ignore_nulls=False), "bigint")
 
@@ -81,30 +77,52 @@ def _root(function: Influence, place: int) -> "exp.Expr":
 def _form(form: Form) -> "exp.Expr":
     from sqlglot import exp
 
-    found = _whole(form.constant)
+    found = _wide(form.constant)
     for a, number in enumerate(form.numbers):
-        found = exp.Add(this=found, expression=_whole(number) * exp.column(f"v_{a}"))
+        term = exp.Mul(this=_whole(number), expression=exp.column(f"v_{a}"))
+        found = exp.Add(this=found, expression=term)
     for f, levels in enumerate(form.levels):
-        ifs = [
-            exp.If(this=exp.column(f"level_{f}").eq(_whole(code)), true=_whole(number))
-            for code, number in enumerate(levels)
-        ]
-        found = exp.Add(this=found, expression=exp.Case(ifs=ifs, default=_whole(0)))
+        effect = _chosen(f"level_{f}", [_whole(number) for number in levels])
+        found = exp.Add(this=found, expression=effect)
     return found
+
+
+def _chosen(code: str, choices: "Sequence[exp.Expr]") -> "exp.Expr":
+    """What goes with the code, the last of all where it is none of those before."""
+    from sqlglot import exp
+
+    *others, last = choices
+    ifs = [
+        exp.If(this=exp.EQ(this=exp.column(code), expression=_whole(k)), true=choice) for k, choice in enumerate(others)
+    ]
+    return exp.Case(ifs=ifs, default=last)
 
 
 def _centred(steps: "exp.Expr", axis: Axis) -> "exp.Expr":
     """`Axis.centred` in whole numbers: steps are never below the lowest, so that division cuts downwards."""
     from sqlglot import exp
 
-    index: exp.Expr = exp.Paren(this=steps + _whole(((1 << axis.shift) >> 1) - axis.low))
+    index: exp.Expr = exp.Paren(this=exp.Add(this=steps, expression=_whole(((1 << axis.shift) >> 1) - axis.low)))
     if axis.shift:
         index = exp.Paren(this=exp.IntDiv(this=index, expression=_whole(1 << axis.shift)))
-    return _whole(2) * index - _whole(axis.reach)
+    return exp.Sub(this=exp.Mul(this=_whole(2), expression=index), expression=_whole(axis.reach))
+
+
+def _selected(columns: "Mapping[str, exp.Expr]", inside: "exp.Select") -> "exp.Select":
+    """The expressions under their names; nodes are made by hand, since the builders copy what they are given."""
+    from sqlglot import exp
+
+    aliased = [exp.Alias(this=this, alias=exp.to_identifier(name)) for name, this in columns.items()]
+    return exp.select(*aliased, copy=False).from_(inside.subquery("inside", copy=False), copy=False)
 
 
 def _whole(number: int) -> "exp.Expr":
-    """A whole number in 64 bits."""
+    """A whole number, of the type that it needs."""
     from sqlglot import exp
 
-    return cast(exp.Literal.string(str(number)), "bigint")
+    return exp.Literal(this=str(number), is_string=False)
+
+
+def _wide(number: int) -> "exp.Expr":
+    """A whole number in 64 bits, which make 64 bits of all that is added to it."""
+    return cast(_whole(number), "bigint")

@@ -26,9 +26,7 @@ from discreet.sources.sql.cell_sql import (
     Held,
     clipped,
     halved,
-    level_code,
     number,
-    number_levels,
     parsed,
     steps,
     swapped,
@@ -36,6 +34,7 @@ from discreet.sources.sql.cell_sql import (
     total,
 )
 from discreet.sources.sql.kept_rows import coded_cells, kept
+from discreet.sources.sql.level_sql import class_code, counted_code, left_join, level_code, number_levels, range_code
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -82,7 +81,8 @@ def groupings(query: Statistics) -> tuple[Grouping, ...]:
     A column that excludes rows is part of every grouping: its bad cells remove the row from all statistics.
     """
     categorical, _ = _kinds(query, query.columns)
-    size = {name: len(query.schema.column(name).levels) + 1 for name in categorical}
+    seen = {name: query.schema.column(name) for name in categorical}
+    size = {name: len(column.compared or column.levels) + 1 for name, column in seen.items()}  # raw cells are grouped
     if prod(size.values()) <= LARGEST_JOINT_TABLE:
         return (Grouping(tuple(categorical), query.statistics),)
     needed = {s.name: {*_excluding(query), *s.columns} & size.keys() for s in query.statistics}
@@ -188,6 +188,9 @@ def _values(
         if column.holds == "numbers":
             raw.append(number(cell, held[name].storage).as_(f"number_{i}", copy=False))
             values.append(clipped(exp.column(f"number_{i}"), column).as_(f"value_{i}", copy=False))
+        elif column.holds == "ranges":
+            raw.append(number(cell, held[name].storage).as_(f"number_{i}", copy=False))
+            values.append(range_code(exp.column(f"number_{i}"), column).as_(f"raw_{i}", copy=False))
         else:
             raw.append(cell.as_(f"raw_{i}", copy=False))
             values.append(exp.column(f"raw_{i}"))
@@ -233,37 +236,31 @@ def _mapped(
     keys, codes, joins = [], [], []
     for name in columns:
         i, column = query.columns.index(name), query.schema.column(name)
-        assert column.holds == "levels"  # groupings hold no other kind
-        written = text(exp.column(f"raw_{i}"), held[name].storage, column.truths)
-        keys.append(level_code(written, column).as_(f"level_{i}", copy=False))
-        candidates: list[exp.Expr] = [exp.column(f"level_{i}")]
-        numbers = number_levels(column)
+        if column.holds == "ranges":  # coded before rows were grouped
+            keys.append(exp.column(f"raw_{i}").as_(f"level_{i}", copy=False))
+            codes.append(exp.column(f"level_{i}").as_(f"code_{i}", copy=False))
+            continue
+        assert column.holds != "numbers"  # groupings hold no such kind
+        declared = column.column if column.holds == "matches" else column
+        written = text(exp.column(f"raw_{i}"), held[name].storage, declared.truths)
+        keys.append(level_code(written, declared).as_(f"level_{i}", copy=False))
+        level: exp.Expr = exp.column(f"level_{i}")
+        numbers = number_levels(declared)
         if numbers:
             digits = swapped(written) if held[name].storage == "comma" else written
             keys.append(parsed(digits).as_(f"number_{i}", copy=False))
             joins.append((f"number_{i}", numbers))
-            candidates.append(exp.column("code", f"number_{i}_levels"))
-        if column.other_code is not None:  # a text that is no level, not even the empty one
+            level = exp.func("coalesce", level, exp.column("code", f"number_{i}_levels"))
+        there = None
+        if declared.other_code is not None:  # a text that is no level, not even the empty one
             keys.append(exp.NEQ(this=written, expression=exp.Literal.string("")).as_(f"there_{i}", copy=False))
-            other = exp.If(this=exp.column(f"there_{i}"), true=exp.Literal.number(column.other_code))
-            candidates.append(exp.Case(ifs=[other]))
-        if column.default_code is not None:
-            candidates.append(exp.Literal.number(column.default_code))
-        codes.append(exp.func("coalesce", *candidates).as_(f"code_{i}", copy=False))
+            there = exp.column(f"there_{i}")
+        code = class_code(level, there, column) if column.holds == "matches" else counted_code(level, there, column)
+        codes.append(code.as_(f"code_{i}", copy=False))
     result = _from(exp.select(*codes, *carried), _from(exp.select(*keys, *carried), inside))
     for key, levels in joins:
-        result.append("joins", _left_join(key, levels))
+        result.append("joins", left_join(key, levels))
     return result
-
-
-def _left_join(key: str, levels: "list[exp.Tuple]") -> "exp.Join":
-    """The codes of declared levels beside each `key`."""
-    from sqlglot import exp
-
-    names = [exp.to_identifier(name) for name in ("level", "code")]
-    alias = exp.TableAlias(this=exp.to_identifier(f"{key}_levels"), columns=names)
-    same = exp.EQ(this=exp.column(key), expression=exp.column("level", f"{key}_levels"))
-    return exp.Join(this=exp.Values(expressions=levels, alias=alias), side="LEFT", on=same)
 
 
 def _kinds(query: Asked, columns: Iterable[str]) -> tuple[list[str], list[str]]:

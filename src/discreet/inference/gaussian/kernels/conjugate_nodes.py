@@ -1,6 +1,6 @@
 """The law of unseen moments when numbers are normal given earlier ones and their prior is conjugate.
 
-Node y on regressors x (k of them), A = Σ x x', b = Σ x y, c = Σ y² over n rows, prior NIG(mean m, precision P, shape, rate):
+Number y on k regressors x, A = Σ x x', b = Σ x y, c = Σ y² over n rows, prior NIG(mean m, precision P, shape, rate):
 
     log p(b, c | A) = - log|A|/2 - log|A + P|/2 + ((n-k)/2 - 1) log RSS - (shape + n/2) log(rate + Q/2)
                       + log Gamma(shape + n/2) - log Gamma((n-k)/2) + constants
@@ -11,6 +11,7 @@ and n is then taken as k + 2.
 """
 
 from math import lgamma
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ __all__ = ["node_density"]
 
 
 @inner
-def node_density(nodes, j, k, n, moments, adjoint):  # type: ignore[no-untyped-def]
+def node_density(conjugates: Any, j: Any, k: Any, n: Any, moments: Any, adjoint: Any) -> Any:
     """Log-density of the moments of number j on its k regressors, per row; adds its slopes to `adjoint` (full matrix).
 
     Returns it with its derivative in n.
@@ -32,8 +33,8 @@ def node_density(nodes, j, k, n, moments, adjoint):  # type: ignore[no-untyped-d
     residual = own - np.dot(cross, slopes)
     if not residual > 0.0:
         return -np.inf, 0.0
-    precision = nodes.precision[j, :k, :k].copy()
-    mean = nodes.mean[j, :k].copy()
+    precision = conjugates.precision[j, :k, :k].copy()
+    mean = conjugates.mean[j, :k].copy()
     whole = n * square + precision
     inverse_whole = np.linalg.inv(whole)
     found = np.dot(inverse_whole, n * cross + np.dot(precision, mean))
@@ -42,8 +43,8 @@ def node_density(nodes, j, k, n, moments, adjoint):  # type: ignore[no-untyped-d
     fitted = own - 2.0 * np.dot(found, cross) + np.dot(found, np.dot(square, found))
     if not fitted > 0.0:
         return -np.inf, 0.0
-    spread = nodes.rate[j] + 0.5 * (pulled + n * fitted)
-    shape = nodes.shape[j] + 0.5 * rows
+    spread = conjugates.rate[j] + 0.5 * (pulled + n * fitted)
+    shape = conjugates.shape[j] + 0.5 * rows
     freedom = 0.5 * (rows - k)
     sign, log_square = np.linalg.slogdet(square)
     other, log_whole = np.linalg.slogdet(whole)
@@ -74,7 +75,7 @@ def node_density(nodes, j, k, n, moments, adjoint):  # type: ignore[no-untyped-d
 
 
 @inner
-def _digamma(x):  # type: ignore[no-untyped-def]
+def _digamma(x: Any) -> Any:
     """Derivative of log Gamma, by its asymptotic series after a shift to 6 and above."""
     total = 0.0
     while x < 6.0:

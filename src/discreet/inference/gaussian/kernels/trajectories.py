@@ -5,6 +5,8 @@ trajectory's length is 1.6 in these units, within 30% of it at random, in steps 
 to the acceptance of 0.8 by dual averaging [Hoffman, Gelman 2014].
 """
 
+from typing import Any
+
 import numpy as np
 
 from discreet.inference.gaussian.kernels.compiled import entry
@@ -18,16 +20,26 @@ MOST_STEPS = 120
 
 
 @entry
-def run_trajectories(rng, released, nodes, unseen, root, state, tuning, learn, kept, accepted):  # type: ignore[no-untyped-def]
+def run_trajectories(
+    rng: Any,
+    released: Any,
+    nodes: Any,
+    conjugates: Any,
+    unseen: Any,
+    root: Any,
+    state: Any,
+    tuning: Any,
+    learn: Any,
+    kept: Any,
+    accepted: Any,
+) -> Any:
     """Advance `state` in place by len(kept) trajectories.
 
     `tuning` is (log step, its running average, H, count): used as it is, or tuned where `learn`.
     """
     d = state.size
-    p, cells = nodes.conjugate.size, unseen.links.shape[0]
-    shares, means, room, factor = np.zeros(cells), np.zeros((p, cells)), np.zeros(p), np.zeros((p, p))
     slope, new_slope = np.zeros(d), np.zeros(d)
-    here = log_posterior(released, nodes, unseen, state, slope, shares, means, room, factor)
+    here = log_posterior(released, nodes, conjugates, unseen, state, slope)
     anchor = np.log(10.0) + tuning[4]
     white, moved = np.zeros(d), np.zeros(d)
     for t in range(kept.shape[0]):
@@ -43,7 +55,7 @@ def run_trajectories(rng, released, nodes, unseen, root, state, tuning, learn, k
             white = np.dot(root.T, new_slope)
             momentum = momentum + 0.5 * step * white
             moved += step * np.dot(root, momentum)
-            there = log_posterior(released, nodes, unseen, moved, new_slope, shares, means, room, factor)
+            there = log_posterior(released, nodes, conjugates, unseen, moved, new_slope)
             if not there > -np.inf:
                 break
             white = np.dot(root.T, new_slope)

@@ -10,14 +10,14 @@ The coordinates of a point, in this order:
     size      where it is private: n = lowest + (highest - lowest) / (1 + e^-s)
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.inference.gaussian.kernels.compiled import inner
 from discreet.numerics.arrays import Array, Integers
 
-__all__ = ["Nodes", "Released", "Unseen", "place_moments"]
+__all__ = ["Conjugates", "Nodes", "Released", "Unseen", "place_moments"]
 
 
 class Released(NamedTuple):
@@ -32,17 +32,25 @@ class Released(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """The priors of the numbers, each given all earlier ones and the levels: conjugate ones, or weak ones on the box."""
+    """The priors of the numbers: weak ones within the bounds, where they are not `conjugate`."""
 
     conjugate: np.ndarray[tuple[int], np.dtype[np.bool_]]  # for each number
-    mean: Array  # (numbers, widest): of the coefficients of a conjugate one; its regressors are (design, earlier ones)
-    precision: Array  # (numbers, widest, widest)
-    shape: Array
-    rate: Array
     low: Array  # a and b of the weak prior of a variance, as a share of its room: Beta(a, b)
     high: Array
     lkj: float  # weak prior of correlations
     slopes: float  # Cauchy scale of a target's slopes; 0 where no number is a target
+
+
+class Conjugates(NamedTuple):
+    """Conjugate priors of numbers given all earlier ones and the levels: regressors are (design, earlier numbers).
+
+    Where no number has one, None stands for it, and what they need is not even compiled.
+    """
+
+    mean: Array  # (numbers, widest)
+    precision: Array  # (numbers, widest, widest)
+    shape: Array
+    rate: Array
 
 
 class Unseen(NamedTuple):
@@ -58,7 +66,7 @@ class Unseen(NamedTuple):
 
 
 @inner
-def place_moments(unseen, slopes, p, theta, shares, means, room, factor):  # type: ignore[no-untyped-def]
+def place_moments(unseen: Any, slopes: Any, p: Any, theta: Any, shares: Any, means: Any, room: Any, factor: Any) -> Any:
     """Fill shares (cells), means (p, cells), room (p) and the Cholesky factor (p, p); returns the number of rows."""
     cells, parameters = unseen.links.shape
     width = unseen.basis.shape[1]
