@@ -9,6 +9,7 @@ NAMES = [
     "statistics",
     "moments",
     "posterior",
+    "posteriors",
     "accounting",
     "draws",
     "glm_speed",

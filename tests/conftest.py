@@ -84,16 +84,23 @@ def source_hash() -> str:
 
 
 @pytest.fixture
-def evidence(request: pytest.FixtureRequest) -> Callable[[Callable[[], Any]], Any]:
-    """Compute a JSON value once for this code and test, or read it back from audit-results/."""
+def evidence(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Compute a JSON value once for this code and test, or read it back from audit-results/.
 
-    def stored(compute: Callable[[], Any]) -> Any:
-        name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
+    Several tests that need the same value give it a name; who comes second waits for it.
+    """
+
+    def stored(compute: Callable[[], Any], name: str | None = None) -> Any:
+        name = name or "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
         path = ROOT / "audit-results" / source_hash() / f"{name}.json"
-        if not path.exists():
-            value = compute()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(value))
+        if path.exists():
+            return json.loads(path.read_text())
+        LOCKS.mkdir(exist_ok=True)
+        with _held(f"evidence-{path.parent.name}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"):
+            if not path.exists():
+                value = compute()
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(json.dumps(value))
         return json.loads(path.read_text())
 
     return stored

@@ -8,13 +8,13 @@ import discreet as dc
 from discreet.inference.one_sum import concave_weight
 from discreet.inference.one_sum.clamped_records import (
     ClampedExponential,
-    ClampedNormal,
     ClampedPoisson,
     ClampedRecord,
     ValueGrid,
 )
 from discreet.inference.one_sum.concave_weight import ConcaveWeight
 from discreet.inference.one_sum.fourier import NoisySum
+from discreet.inference.one_sum.known_deviation import KnownDeviation
 from discreet.inference.one_sum.weighted_sum import WeightedSum
 from discreet.noise import DiscreteGaussian
 from discreet.schema.row_counts import KnownSize
@@ -44,7 +44,7 @@ def by_convolution(record: ClampedRecord, n: int, log_weight, cells: np.ndarray)
     ],
 )
 def test_a_gaussian_weight_is_gaussian_noise(reach: int, n: int, sd: float, y: float, sigma: float) -> None:
-    record = ClampedNormal(ValueGrid(0.0, 1.0, reach), sd)
+    record = KnownDeviation(ValueGrid(0.0, 1.0, reach), sd)
     means = np.linspace(-1.5 * reach, 1.5 * reach, 41)
     noisy = NoisySum(y, DiscreteGaussian(sigma), record, KnownSize(n)).log_likelihood(means)
     found = WeightedSum(record, n, gaussian(y, sigma)).log_likelihood(means)

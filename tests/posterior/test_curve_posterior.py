@@ -14,12 +14,12 @@ from discreet.auditing.rank_tests import Ranks, rank_uniformity
 from discreet.errors import QueryError
 from discreet.inference.one_sum.clamped_records import (
     ClampedExponential,
-    ClampedNormal,
     ClampedPoisson,
     ClampedRecord,
     ValueGrid,
 )
 from discreet.inference.one_sum.fourier import NoisySum
+from discreet.inference.one_sum.known_deviation import KnownDeviation
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, DiscreteNoise
 from discreet.numerics.link import Link
 from discreet.posterior.curve import CurvePosterior, curve_posterior
@@ -49,7 +49,7 @@ def flat(theta: np.ndarray) -> np.ndarray:
 )
 def test_normal_mean_of_the_notes(law: DiscreteNoise, mean: float, sd: float) -> None:
     """beyond.md §4: n = 30, variance 1, prior N(0, 4), y = 12, on a fine grid with wide bounds."""
-    record = ClampedNormal(ValueGrid(0.0, 32 / 2**20, 2**20), 1.0)
+    record = KnownDeviation(ValueGrid(0.0, 32 / 2**20, 2**20), 1.0)
     summed = NoisySum(12 * 2**20 // 32, law, record, KnownSize(30))
     post = curve_posterior("mean", normal_prior(0, 2), summed.log_likelihood, Link("identity"), 0.0, 2.0, record)
     assert post.mean() == pytest.approx(mean, abs=2e-9)
@@ -206,8 +206,8 @@ FAMILIES = {
         lambda rng: float(rng.gamma(16.0) / 16.0),
     ),
     "normal": Family(
-        ClampedNormal(ValueGrid(0.0, 1.2 / 512, 512), 1.0),
-        ClampedNormal(ValueGrid(0.0, 1.2 / 512, 512 * 20), 1.0),
+        KnownDeviation(ValueGrid(0.0, 1.2 / 512, 512), 0.5),
+        KnownDeviation(ValueGrid(0.0, 1.2 / 512, 512), 0.1),
         normal_prior(0.0, 0.3),
         normal_prior(0.0, 30.0),
         Link("identity"),

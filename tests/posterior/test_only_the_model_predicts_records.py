@@ -36,7 +36,8 @@ def poisson(model: Any, draws: dict[str, Any], records: Any) -> Moments:
 
 def normal(model: Any, draws: dict[str, Any], records: Any) -> Moments:
     mean = draws["mean"]
-    due = [mean.mean(), np.sqrt(model.sd**2 + mean.var())]
+    within = np.minimum(model.sd**2, mean * (100.0 - mean))  # no column from 0 to 100 has more
+    due = [mean.mean(), np.sqrt(within.mean() + mean.var())]
     return np.array([records.mean(), records.std()]), np.array(due)
 
 

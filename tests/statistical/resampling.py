@@ -7,12 +7,16 @@ is known about them only approximately, whatever the law.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 import discreet as dc
+from discreet.inference.gaussian.hamiltonian import sample_moments
 from discreet.mechanisms.base import Reading
+from discreet.models import declared_moments
 from discreet.noise.sources import SeededNoise
 from discreet.pipeline import query_of
 from discreet.posterior.summary import labels
@@ -20,6 +24,7 @@ from discreet.sources import CodedRows, Dataset
 
 DELTA = 1e-6  # of Gaussian noise
 DRAWS = 4000  # from which intervals of correlations are read
+SHORT = 300  # draws of a chain, of which there are four; they go on until they have mixed, as always
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +131,8 @@ def hits(case: Case, n: int, epsilon: float, runs: int, seed: int, narrower: flo
         persons = np.arange(n) // case.records_each if case.records_each > 1 else None
         dataset = Dataset("resampled", schema, CodedRows(rows.codes, persons))
         value = mechanism.apply(SeededNoise(np.random.SeedSequence([seed, run, 1])), query, dataset)
-        read = intervals(mechanism.read(case.model, query, value, Reading()))
+        with patch.object(declared_moments, "sample_moments", partial(sample_moments, draws=SHORT)):
+            read = intervals(mechanism.read(case.model, query, value, Reading()))
         for name, target in (own_values(case.model, rows) if own else truth).items():
             low, high = read[name]
             found[name].append(bool(abs(target - 0.5 * (low + high)) <= narrower * 0.5 * (high - low)))
@@ -180,7 +186,9 @@ def _joint(model: Any, used: Population) -> dict[str, float]:
     return found
 
 
-def _least_squares(model: Any, used: Population) -> dict[str, float]:
+def design_of(model: Any, population: Population) -> tuple[np.ndarray, np.ndarray]:
+    """Intercept, numeric features and dummies of the used rows, in the order of the coefficients; and the target."""
+    used = population.used(_columns(model))
     names = model.coefficient_names(dc.Schema(used.columns, n=used.size))
     design = np.ones((used.size, len(names)))
     for j, name in enumerate(names[1:], start=1):
@@ -189,7 +197,12 @@ def _least_squares(model: Any, used: Population) -> dict[str, float]:
             design[:, j] = used.codes[column] == used.columns[column].levels.index(level)
         else:
             design[:, j] = used.numbers(name)
-    y = used.numbers(model.target)
+    return design, used.numbers(model.target)
+
+
+def _least_squares(model: Any, used: Population) -> dict[str, float]:
+    names = model.coefficient_names(dc.Schema(used.columns, n=used.size))
+    design, y = design_of(model, used)
     scale = np.abs(design).max(axis=0)
     solved = np.linalg.lstsq(design / scale, y, rcond=None)[0] / scale
     found = {f"coefficients[{name}]": float(value) for name, value in zip(names, solved, strict=True)}

@@ -66,6 +66,10 @@ class Model(ABC):
         """Of simulated parameters those that a plan compares with the posterior's."""
         return truth
 
+    def implausible(self, schema: Schema) -> tuple[str, ...]:
+        """What the declared bounds and the prior make implausible together, in words: no row is looked at."""
+        return ()
+
     def reading_work(self, query: Any) -> int:
         """The public number of hidden cells that chains of the posterior go through; 0 where nothing takes long."""
         return 0

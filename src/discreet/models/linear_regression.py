@@ -38,6 +38,7 @@ from discreet.models.gaussian import (
     to_niw,
     vector,
 )
+from discreet.models.plausible_priors import too_wide
 from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior, RegressionPosterior
 from discreet.posterior.records.declared_records import NumberColumn
@@ -93,6 +94,13 @@ class LinearRegression(StatisticsModel):
         object.__setattr__(self, "level_prior", level_prior)
         if self.prior is not None:
             object.__setattr__(self, "prior", _checked_nig(self.prior))
+
+    def implausible(self, schema: Schema) -> tuple[str, ...]:
+        """Errors that spread further than the target's bounds allow."""
+        if self.prior is None:
+            return ()
+        *_, shape, scale = self.prior
+        return too_wide("the typical error of LinearRegression.prior", (scale / shape) ** 0.5, self._axes(schema)[-1])
 
     def query(self, schema: Schema) -> Statistics:
         """X'X, X'y and y'y, jointly; then, if robust, how much influence rows have on each coefficient."""

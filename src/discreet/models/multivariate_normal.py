@@ -25,6 +25,7 @@ from discreet.models.gaussian import (
     plug_in_moments,
     to_niw,
 )
+from discreet.models.plausible_priors import elsewhere, share_of_records
 from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior
 from discreet.posterior.records.declared_records import DeclaredRecords
@@ -56,6 +57,18 @@ class MultivariateNormal(StatisticsModel):
         object.__setattr__(self, "columns", column_names("MultivariateNormal.columns", self.columns))
         if self.prior is not None:
             object.__setattr__(self, "prior", checked_niw("MultivariateNormal.prior", self.prior, len(self.columns)))
+
+    def implausible(self, schema: Schema) -> tuple[str, ...]:
+        """Of every column on its own: a prior whose records lie outside of its bounds."""
+        if self.prior is None:
+            return ()
+        mean, strength, degrees, scale = self.prior
+        shape = 0.5 * max(degrees - len(self.columns) + 1.0, 1e-3)
+        found: tuple[str, ...] = ()
+        for j, axis in enumerate(self._axes(schema)):
+            inside = share_of_records(mean[j], strength, shape, 0.5 * scale[j][j], axis)
+            found += elsewhere("MultivariateNormal.prior", axis.column, inside)
+        return found
 
     def query(self, schema: Schema) -> Statistics:
         """All sums and products, jointly; then, if robust, how much the squares vary."""

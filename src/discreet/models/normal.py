@@ -28,6 +28,7 @@ from discreet.models.gaussian import (
     moment_terms,
     plug_in_moments,
 )
+from discreet.models.plausible_priors import elsewhere, share_of_records, too_wide
 from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior
 from discreet.posterior.records.declared_records import DeclaredRecords, NumberColumn
@@ -60,6 +61,15 @@ class Normal(StatisticsModel):
             raise QueryError(f"Normal.prior must be (mean, strength, shape, scale), got {self.prior!r}")
         rest = (positive("Normal.prior", value, error=QueryError) for value in self.prior[1:])
         object.__setattr__(self, "prior", (number("Normal.prior", self.prior[0]), *rest))
+
+    def implausible(self, schema: Schema) -> tuple[str, ...]:
+        """A prior whose records lie outside of the bounds, or spread further than any within them."""
+        if self.prior is None:
+            return ()
+        (axis,), (mean, strength, shape, scale) = self._axes(schema), self.prior
+        inside = share_of_records(mean, strength, shape, scale, axis)
+        deviation = too_wide("the typical deviation of Normal.prior", (scale / shape) ** 0.5, axis)
+        return (*deviation, *elsewhere("Normal.prior", self.column, inside))
 
     def query(self, schema: Schema) -> Statistics:
         """Sum and sum of squares, jointly; then, if robust, how much the squares vary."""

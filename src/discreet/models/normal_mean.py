@@ -1,6 +1,10 @@
-"""A numeric column of known deviation: x ~ N(mean, sd²), clamped to its declared bounds; mean ~ N(m, s²).
+"""The mean of a bounded column of known deviation; mean ~ N(m, s²) within the bounds.
 
-Clamping is part of the likelihood: a record on a bound says "at least this far out".
+    sum of n cells | mean ~ N(n · mean, n · sd²)        the cells as declared: clamped to their bounds
+
+Nothing is assumed of the law of the cells but its deviation: the mean is that of the column as declared, and `sd` is
+the deviation of that column, after clamping. If the true one is smaller, intervals are wider than they need be. Near a
+bound no column has a deviation above √((mean - lower)(upper - mean)), and the law of the sum has none either.
 """
 
 from dataclasses import dataclass, replace
@@ -9,10 +13,12 @@ import numpy as np
 
 from discreet.checks import positive
 from discreet.errors import QueryError
-from discreet.inference.one_sum.clamped_records import ClampedNormal
+from discreet.inference.one_sum.known_deviation import KnownDeviation
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, number, pair
+from discreet.models.plausible_priors import elsewhere, too_wide
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.numerics.arrays import Array
+from discreet.numerics.cut_normal import CutNormal
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws, curve_given_draws
 from discreet.posterior.records.declared_records import DeclaredRecords, NumberColumn
@@ -26,13 +32,16 @@ __all__ = ["NormalMean"]
 IDENTITY = Link("identity")
 
 SMALLEST_SD = 1e-3  # of the declared range: bounds that are a thousand deviations apart say nothing about the data
+FINEST = 2**10  # points of the curve: the largest possible deviation meets the declared one in a corner
+NARROWEST = 1e-9  # of the declared range: a prior that is narrower there is a point
 
 
 @dataclass(frozen=True)
 class NormalMean(StatisticsModel):
-    """The mean of a bounded column whose deviation `sd` is known.
+    """The mean of a bounded column as declared, whose deviation after clamping, `sd`, is known.
 
-    `prior` is (mean, sd) of the mean; without one, the middle of the declared range and half of its width.
+    `prior` is (mean, sd) of a normal law of the mean, cut to the bounds; without one, the middle of the declared range
+    and half of its width.
     """
 
     column: str
@@ -50,6 +59,12 @@ class NormalMean(StatisticsModel):
         if not 1e-60 <= sd <= 1e60:  # beyond, its square leaves the doubles
             raise QueryError(f"{field} must have a deviation from 1e-60 to 1e60, got {sd!r}")
 
+    def implausible(self, schema: Schema) -> tuple[str, ...]:
+        """A deviation that no column within these bounds has, and a prior that lies elsewhere."""
+        axis = self._axis(schema)
+        deviation = too_wide("NormalMean.sd", self.sd, axis)
+        return (*deviation, *elsewhere("NormalMean.prior", self.column, self._cut(schema).share_inside))
+
     def query(self, schema: Schema) -> Statistics:
         """The sum of the clamped cells."""
         axis = self._axis(schema)
@@ -61,41 +76,43 @@ class NormalMean(StatisticsModel):
         return sum_query(schema, self.column, self.by, family)
 
     def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> CurvePosterior:
-        """The exact posterior of the mean, by Fourier inversion and quadrature."""
-        released = noisy_sum(query, value, laws, self._record(query.schema))
-        mean, sd = self._prior(query.schema)
-        return curve_posterior(
-            "mean", _LogNormal(mean, sd), released.log_likelihood, IDENTITY, mean, sd, released.record
+        """The exact posterior of the mean under the law of the sum, by Fourier inversion and quadrature."""
+        released, prior = noisy_sum(query, value, laws, self._record(query.schema)), self._cut(query.schema)
+        found = curve_posterior(
+            "mean", prior, released.log_likelihood, prior.link, *prior.moments, released.record, FINEST
         )
+        return replace(found, estimand=self._estimand(query.schema))
 
     def known_from(self, query: Statistics, log_draws: LogDraws) -> CurvePosterior:
         """The posterior of the mean given released draws; `log_draws` is their log-probability at each sum."""
-        mean, sd = self._prior(query.schema)
-        record = self._record(query.schema)
-        return curve_given_draws(
-            "mean", log_draws, record, query.largest_total, _LogNormal(mean, sd), IDENTITY, mean, sd
+        record, prior = self._record(query.schema), self._cut(query.schema)
+        found = curve_given_draws(
+            "mean", log_draws, record, query.largest_total, prior, prior.link, *prior.moments, FINEST
         )
+        return replace(found, estimand=self._estimand(query.schema))
 
     def plug_in(self, query: Statistics, value: Value) -> CurvePosterior:
         """The conjugate normal law with the noisy sum at face value."""
         mean, sd = self._after(query, value)
         record = self._record(query.schema)
-        return curve_posterior("mean", _LogNormal(mean, sd), np.zeros_like, IDENTITY, mean, sd, record)
+        found = curve_posterior("mean", _LogNormal(mean, sd), np.zeros_like, IDENTITY, mean, sd, record)
+        return replace(found, estimand=self._estimand(query.schema))
 
     def strengthened(self, query: Statistics, value: Value) -> "NormalMean":
         """The same model with its prior strengthened by the cells of a public dataset (clamped as the schema says)."""
         return replace(self, prior=self._after(query, value))
 
     def population(self, schema: Schema) -> Scalar:
-        """The mean itself, when groups are pooled."""
-        return Scalar("mean", "identity", *self._prior(schema), record=self._record(schema))
+        """The mean, on the logit scale of its place in the bounds when groups are pooled."""
+        prior = self._cut(schema)
+        return Scalar("mean", "logit", *prior.moments, ends=self._axis(schema).ends, record=self._record(schema))
 
     def likelihood(self, query: Statistics, value: Value, laws: Laws) -> Likelihood:
         """Log-probability of a group's release as a function of the parameter."""
         return noisy_sum(query, value, laws, self._record(query.schema)).log_likelihood
 
     def record_law(self, schema: Schema) -> OneParameter:
-        """Normal numbers of the known deviation."""
+        """Cells within the bounds with this mean and deviation: a Beta law on the range."""
         return OneParameter("mean", self._record(schema))
 
     def record_columns(self, schema: Schema) -> DeclaredRecords:
@@ -103,13 +120,22 @@ class NormalMean(StatisticsModel):
         return DeclaredRecords.alone(NumberColumn.of(schema, self.column))
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
-        """A mean from the prior, then n cells."""
-        mean = rng.normal(*self._prior(schema))
-        return {"mean": mean}, {self.column: self._axis(schema).of_values(rng.normal(mean, self.sd, n))}
+        """A mean from the prior within the bounds, then n cells."""
+        mean = self._cut(schema).draw(rng)
+        cells = self._record(schema).draw(np.full(n, mean), rng)
+        return {"mean": mean}, {self.column: self._axis(schema).of_values(cells)}
 
     def _prior(self, schema: Schema) -> tuple[float, float]:
         axis = self._axis(schema)
         return self.prior or (0.5 * (axis.lower + axis.upper), 0.5 * (axis.upper - axis.lower))
+
+    def _cut(self, schema: Schema) -> CutNormal:
+        """The prior within the bounds; what is narrower there than doubles can tell gets the width they can."""
+        (mean, sd), (low, high) = self._prior(schema), self._axis(schema).ends
+        narrowest = NARROWEST * (high - low)
+        sd = max(sd, narrowest)
+        farthest = sd * (sd / narrowest)  # a law cut that far outside falls by the factor e on every `narrowest`
+        return CutNormal(min(max(mean, low - farthest), high + farthest), sd, Link("logit", low, high))
 
     def _after(self, query: Statistics, value: Value) -> tuple[float, float]:
         """Mean and deviation of the conjugate posterior given n and an exact sum."""
@@ -118,11 +144,15 @@ class NormalMean(StatisticsModel):
         precision = 1.0 / sd**2 + n / self.sd**2
         return (mean / sd**2 + total / self.sd**2) / precision, precision**-0.5
 
+    def _estimand(self, schema: Schema) -> str:
+        axis = self._axis(schema)
+        return f"the mean of the declared column {self.column}, within {axis.lower:g} to {axis.upper:g}"
+
     def _axis(self, schema: Schema) -> Axis:
         return Axis.of(schema, self.column)
 
-    def _record(self, schema: Schema) -> ClampedNormal:
-        return ClampedNormal(lattice_of(self._axis(schema)), self.sd)
+    def _record(self, schema: Schema) -> KnownDeviation:
+        return KnownDeviation(lattice_of(self._axis(schema)), self.sd)
 
 
 class _LogNormal:

@@ -26,6 +26,8 @@ __all__ = ["Plan", "check_schema", "named", "plan", "plan_of"]
 
 
 RUNS, SPREAD_RUNS = 200, 100
+NORMAL_WIDTH = 3.29  # of a 90% interval, in deviations
+DROWNED = 0.8  # of the width of the prior: a release that leaves more of it is not worth its budget
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Plan:
     reached: Reached | None = None  # where a width or an error was asked for
     share: Share | None = None  # of a ledger that was named
     cells: dict[str, str] = field(default_factory=dict)  # what each column does with other cells than good ones
+    warnings: tuple[str, ...] = ()  # bounds and priors that contradict each other, budgets that say nothing
 
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
@@ -57,7 +60,8 @@ class Plan:
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan in words; one line of noise for statistics that share their scale."""
-        found = [] if self.reached is None else self.reached.lines()
+        found = [("warning", text) for text in self.warnings]
+        found += [] if self.reached is None else self.reached.lines()
         found.append(("guarantee", str(self.guarantee)))
         found += [] if self.share is None else [("share", self.share.words)]
         by_scale: dict[float, list[str]] = {}
@@ -86,6 +90,7 @@ class Plan:
         reached = None if self.reached is None else {**self.reached.to_json(), "mechanism": spelled(self.mechanism)}
         made = {name: value for name, value in vars(self).items() if name not in ("cells", "mechanism", "share")}
         made |= {} if self.share is None else {"share": self.share.to_json()}
+        made |= {"warnings": list(self.warnings)}
         return {**made, "guarantee": self.guarantee.to_json(), "public": public, "law": law, "reached": reached}
 
 
@@ -147,6 +152,19 @@ def plan_of(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> P
         cells={name: schema.columns[name].other_cells() for name in query.columns},
         law=mechanism.law(query),
         mechanism=mechanism,
+        warnings=(*model.implausible(schema), *_next_to_nothing(runs)),
+    )
+
+
+def _next_to_nothing(runs: Runs) -> tuple[str, ...]:
+    """Parameters of which the release would hardly say more than the prior: the noise drowns them."""
+    widths = {name: float(values.mean()) for name, values in runs.widths.items()}
+    drowned = [name for name, width in widths.items() if width > DROWNED * NORMAL_WIDTH * runs.spread[name] > 0.0]
+    if not drowned:
+        return ()
+    return (
+        f"the release would say next to nothing of {', '.join(drowned)}: its intervals are hardly narrower than the "
+        "prior's own; a larger budget, more rows or narrower bounds help",
     )
 
 

@@ -38,7 +38,8 @@ SMOOTH = 1e-7  # change under halving the spacing; the finer rule then errs by a
 class CurvePosterior(Posterior):
     """A posterior density on the uniform grid `eta`; `log_prior` and `log_likelihood` hold its two factors there.
 
-    `prior` and `likelihood` are the functions behind them, of eta and of theta; `record` draws new records.
+    `prior` and `likelihood` are the functions behind them, of eta and of theta; `record` draws new records; `estimand`
+    says in words what the parameter is, where its name alone does not.
     """
 
     parameter: str
@@ -49,6 +50,7 @@ class CurvePosterior(Posterior):
     prior: Curve
     likelihood: Curve
     record: RecordLaw | None = None
+    estimand: str = ""
 
     @cached_property
     def theta(self) -> Array:
@@ -102,7 +104,7 @@ class CurvePosterior(Posterior):
         return super()._law() if self.record is None else self.record
 
     def _title(self) -> str:
-        return f"posterior of {self.parameter}"
+        return f"posterior of {self.estimand or self.parameter}"
 
     def _axes(self) -> Axes:
         return {self.parameter: {}}

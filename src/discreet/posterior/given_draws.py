@@ -27,7 +27,7 @@ __all__ = ["LogDraws", "beta_given_draws", "curve_given_draws"]
 
 LogDraws = Callable[[Array], Array]  # log-probability of the draws at each centred sum
 
-FINEST = 2**13  # points of the curve; it has no corners, so more are never needed
+FINEST = 2**13  # points of the curve; without corners more are never needed
 
 
 def beta_given_draws(n: int, prior: tuple[float, float], log_draws: Array) -> BetaMixture:
@@ -48,6 +48,7 @@ def curve_given_draws(
     link: Link,
     centre: float,
     spread: float,
+    finest: int = FINEST,
 ) -> CurvePosterior:
     """Posterior of a parameter given draws whose log-probability at every centred sum of n records is `log_draws`.
 
@@ -55,4 +56,4 @@ def curve_given_draws(
     `centre` and `spread` are about the coordinate of the link.
     """
     likelihood = WeightedSum(record, n, log_draws).log_likelihood
-    return curve_posterior(parameter, log_prior, likelihood, link, centre, spread, record, FINEST)
+    return curve_posterior(parameter, log_prior, likelihood, link, centre, spread, record, finest)

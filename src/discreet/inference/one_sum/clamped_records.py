@@ -6,9 +6,9 @@ A record x contributes the integer v in {-reach, -reach + 2, …, reach} whose c
 
     ClampedPoisson      x ~ Poisson(rate)            theta = rate
     ClampedExponential  x ~ Exponential(rate)        theta = rate
-    ClampedNormal       x ~ N(mean, sd²), sd known   theta = mean
 
-Clamping puts the mass outside the bounds on the two end cells; a law that forgets them is confidently wrong.
+Clamping puts the mass outside the bounds on the two end cells; a law that forgets them is confidently wrong. Records of
+which only mean and deviation are known are in `known_deviation`.
 """
 
 from dataclasses import dataclass
@@ -17,18 +17,11 @@ from typing import Protocol
 import numpy as np
 
 from discreet.errors import QueryError
-from discreet.inference.one_sum.record_transforms import (
-    CellTransform,
-    ExponentialTransform,
-    NormalTransform,
-    Transform,
-)
+from discreet.inference.one_sum.record_transforms import CellTransform, ExponentialTransform, Transform
 from discreet.numerics.arrays import Array
 
-__all__ = ["ClampedExponential", "ClampedNormal", "ClampedPoisson", "ClampedRecord", "ValueGrid"]
+__all__ = ["ClampedExponential", "ClampedPoisson", "ClampedRecord", "ValueGrid"]
 
-
-FINE = 128.0  # deviations of at least this many units of v use the closed form: error below 1e-10
 LARGEST_DECAY = 1e4  # all mass is in the first cell long before
 SMALLEST_TAIL = 1e-290
 SMALLEST_RATE, LARGEST_RATE = 1e-300, 9e18  # of new records: beyond, times and counts leave the doubles and integers
@@ -137,47 +130,3 @@ class ClampedExponential:
     def draw(self, theta: Array, rng: np.random.Generator) -> Array:
         """One waiting time for every rate."""
         return np.asarray(rng.standard_exponential(theta.shape) / np.maximum(theta, SMALLEST_RATE))
-
-
-@dataclass(frozen=True)
-class ClampedNormal:
-    """Normal values with mean `theta` and a known deviation."""
-
-    value_grid: ValueGrid
-    sd: float
-
-    def __post_init__(self) -> None:
-        if not (self.sd > 0 and np.isfinite(self.sd)):
-            raise QueryError(f"ClampedNormal.sd must be above 0 and finite, got {self.sd!r}")
-
-    @property
-    def listed_cells(self) -> int:
-        """All of them, unless a deviation spans at least 64 cells."""
-        return 1 if self.sd >= FINE * self.value_grid.unit else self.value_grid.reach + 1
-
-    def at(self, theta: Array) -> Transform:
-        """Exact cell probabilities, or the closed form."""
-        grid = self.value_grid
-        if self.listed_cells == 1:
-            return NormalTransform(
-                (theta - grid.centre - grid.offset) / grid.unit, self.sd / grid.unit, float(grid.reach)
-            )
-        return CellTransform(_log_normal_cells((grid.edges - theta[:, np.newaxis]) / self.sd))
-
-    def draw(self, theta: Array, rng: np.random.Generator) -> Array:
-        """One value for every mean."""
-        return np.asarray(theta + self.sd * rng.standard_normal(theta.shape))
-
-
-def _log_normal_cells(edges: Array) -> Array:
-    """Log-probabilities between standardised edges, digits kept in both tails."""
-    from scipy.special import log_ndtr
-
-    below, above = log_ndtr(edges), log_ndtr(-edges)
-    # a cell is measured from the side on which it is the smaller part
-    left = edges[:, :-1] + edges[:, 1:] <= 0
-    larger = np.where(left, below[:, 1:], above[:, :-1])
-    smaller = np.where(left, below[:, :-1], above[:, 1:])
-    with np.errstate(divide="ignore"):
-        inner = larger + np.log(-np.expm1(np.minimum(smaller - larger, 0.0)))
-    return np.asarray(np.concatenate([below[:, :1], inner, above[:, -1:]], axis=1))

@@ -1,12 +1,9 @@
 """Transforms log E e^{ζ v} of one clamped and rounded record v, at real ζ = s and along the line ζ = s + it.
 
-A record lies on the grid -reach, -reach + 2, …, reach. Three forms, all free of overflow:
+A record lies on the grid -reach, -reach + 2, …, reach. Two forms, both free of overflow:
 
     CellTransform         any law with its cell probabilities listed
     ExponentialTransform  the cells are a geometric series: exact in closed form
-    NormalTransform       fine grids: atoms at both ends plus the integral of the density between them; the rounding
-                          multiplies the integral by sinh ζ / ζ and adds an end correction of relative size sd^-2,
-                          which leaves an error below 0.02 sd^-4 (sd in units of v)
 
 Sums of powers Σ_n c_n z^n of many complex numbers at once, by matrix products over blocks of exponents.
 
@@ -15,7 +12,6 @@ outer one a Horner scheme in z^stride. Nothing here allocates more than (blocks 
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -23,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.numerics.arrays import Array
 
-__all__ = ["CellTransform", "ExponentialTransform", "NormalTransform", "Transform", "fold", "layout", "power_sums"]
+__all__ = ["CellTransform", "ExponentialTransform", "Transform", "fold", "layout", "power_sums"]
 
 ComplexArray = NDArray[np.complex128]
 
@@ -121,53 +117,6 @@ class ExponentialTransform:
         return np.asarray(np.where(zeta.real >= 0, rising, falling))
 
 
-@dataclass(frozen=True)
-class NormalTransform:
-    """A normal record with means (parameters,) and one deviation in units of v; the deviation spans many cells."""
-
-    mean: Array
-    sd: float
-    reach: float
-
-    def log_moment(self, s: Array) -> Array:
-        """Log E e^{s v}."""
-        mean = self.mean[:, np.newaxis]
-        scale = np.where(np.abs(mean + s * self.sd**2) < self.reach, s * mean + 0.5 * (s * self.sd) ** 2, -np.inf)
-        for sign, (log_atom, half_square) in self._ends.items():
-            scale = np.maximum(scale, sign * s * self.reach + np.maximum(log_atom, -half_square))
-        return np.asarray(np.log(np.maximum(self._value(s.astype(np.complex128), scale).real, SMALLEST)) + scale)
-
-    def log_tilted(self, s: Array, t: Array) -> ComplexArray:
-        """The closed form, relative to the real moment."""
-        return _log(self._value(_line(s, t), self.log_moment(s[:, np.newaxis])))
-
-    @cached_property
-    def _ends(self) -> dict[float, tuple[Array, Array]]:
-        """Log-mass beyond each bound, and half the squared standardised distance of the bound."""
-        from scipy.special import log_ndtr
-
-        distances = {sign: (self.reach - sign * self.mean[:, np.newaxis]) / self.sd for sign in (-1.0, 1.0)}
-        return {sign: (np.asarray(log_ndtr(-z)), 0.5 * z**2) for sign, z in distances.items()}
-
-    def _value(self, zeta: ComplexArray, scale: Array) -> ComplexArray:
-        """E e^{ζ v - scale}: two atoms, the integral in between, and what rounding does at its ends."""
-        from scipy.special import wofz
-
-        mean, root = self.mean[:, np.newaxis], np.sqrt(2.0) * self.sd
-        centre = mean + zeta * self.sd**2
-        inside = np.abs(centre.real) < self.reach
-        integral = np.exp(np.where(inside, zeta * mean + 0.5 * (zeta * self.sd) ** 2 - scale, -750.0))
-        atoms, slope = np.zeros_like(integral), np.zeros_like(integral)
-        for sign, (log_atom, half_square) in self._ends.items():
-            at_bound, distance = sign * zeta * self.reach - scale, sign * self.reach - centre
-            side = np.where(distance.real * sign < 0, -sign, sign)
-            end = np.exp(at_bound - half_square)
-            atoms += np.exp(at_bound + log_atom)
-            integral -= sign * side * 0.5 * end * wofz(1j * side * distance / root)
-            slope += sign * end / (np.sqrt(np.pi) * root)
-        return np.asarray(atoms + _sinh_ratio(zeta) * (integral - 2.0 * zeta * _end_weight(zeta) * slope))
-
-
 def _line(s: Array, t: Array) -> ComplexArray:
     return np.asarray(s[:, np.newaxis] + 1j * t, dtype=np.complex128)
 
@@ -176,28 +125,6 @@ def _log(values: ComplexArray) -> ComplexArray:
     """Complex logarithm; a transform that vanishes counts as 1e-300, and none exceeds 1."""
     logs = np.log(np.where(np.abs(values) < SMALLEST, SMALLEST, values))
     return np.asarray(np.minimum(logs.real, 0.0) + 1j * logs.imag)
-
-
-def _sinh_ratio(zeta: ComplexArray) -> ComplexArray:
-    square = zeta**2
-    series = 1.0 + square / 6.0 * (1.0 + square / 20.0 * (1.0 + square / 42.0))
-    near = np.abs(square) < 1e-4
-    if near.all():
-        return np.asarray(series)
-    safe = np.where(near, 1.0, zeta)
-    return np.asarray(np.where(near, series, np.sinh(safe) / safe))
-
-
-def _end_weight(zeta: ComplexArray) -> ComplexArray:
-    """Derivative of (1 / sinh ζ - 1 / ζ) / 2: the Euler–Maclaurin weight of the density at the ends."""
-    square = zeta**2
-    near = np.abs(square) < 0.25
-    square = np.where(near, square, 0.0)
-    series = -1.0 / 12.0 + square * (7.0 / 240.0 + square * (-31.0 / 6048.0 + square * 127.0 / 172800.0))
-    if near.all():
-        return np.asarray(series)
-    safe = np.where(near, 1.0, zeta)
-    return np.asarray(np.where(near, series, 0.5 / safe**2 - 0.5 * np.cosh(safe) / np.sinh(safe) ** 2))
 
 
 def layout(count: int) -> tuple[int, int]:

@@ -1,0 +1,175 @@
+"""Every default posterior at a million rows, regressions against NumPyro's NUTS on the same target.
+
+Targets: no default posterior of the registry above 5 s at n = 10^6, epsilon = 1 (epsilon = .01 where n is private), the
+regression of two numbers and a three-level category at n = 2,000 and that of ten features at n = 10^7 under 2 s, and at
+least 10 times the effective draws per second of NUTS (in an environment of its own). Compiling is timed apart, on both
+sides: kernels are cached on disk, so the first call of a process shows it only where nothing is cached yet.
+"""
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+import discreet as dc
+from benchmarks.peers import environment
+from benchmarks.statistics import verdict
+from discreet.inference.diagnostics import bulk_ess, split_rhat
+from discreet.inference.gaussian import hamiltonian
+from discreet.models import MODELS
+from discreet.models.loss_model import LossModel
+from discreet.noise.sources import SeededNoise
+from discreet.pipeline import query_of
+from discreet.queries.statistics import Statistics
+from discreet.release import recipe_of
+from discreet.sources import CodedRows, Dataset
+
+LARGEST, LARGEST_REGRESSION, LEAST_RATIO = 5.0, 2.0, 10.0
+ROWS = 1_000_000
+PEER, PACKAGES = Path(__file__).with_name("numpyro_fit.py"), ("numpyro",)
+COLUMNS = {
+    "smoker": dc.Binary(),
+    "flu": dc.Binary(),
+    "ward": dc.Categorical(["A", "B", "C"]),
+    "month": dc.Categorical([f"{k:02d}" for k in range(1, 13)]),
+    "visits": dc.Count(6),
+    "wait": dc.Bounded(0, 4),
+    "age": dc.Bounded(0, 100),
+    "weight": dc.Bounded(40, 120),
+    **{f"x{j}": dc.Bounded(-1, 1) for j in range(11)},
+}
+EXAMPLES: dict[str, Any] = {
+    "BayesianNetwork": dc.BayesianNetwork({"ward": (), "smoker": ("ward",), "flu": ("ward", "smoker")}),
+    "BetaBernoulli": dc.BetaBernoulli("smoker"),
+    "DirichletCategorical": dc.DirichletCategorical("ward"),
+    "EventLogHMM": dc.EventLogHMM("ward", "month", ("smoker", "flu"), states=2),
+    "GammaExponential": dc.GammaExponential("wait"),
+    "GammaPoisson": dc.GammaPoisson("visits"),
+    "LinearRegression": dc.LinearRegression("weight", ("age", "wait", "ward")),
+    "MultivariateNormal": dc.MultivariateNormal(("age", "weight", "wait")),
+    "NaiveBayes": dc.NaiveBayes("smoker", ("ward", "flu")),
+    "Normal": dc.Normal("age"),
+    "NormalMean": dc.NormalMean("age", sd=20.0),
+    "StatisticalQuery": dc.StatisticalQuery("age"),
+}
+
+
+def run() -> None:
+    """The registry, then the two regressions."""
+    registered = {name for name, model in MODELS.items() if not issubclass(model, LossModel)}
+    print(f"  seconds of posterior() and its 90% intervals; first call, then again; n = {ROWS:,}")
+    for name in sorted(registered):
+        if name not in EXAMPLES:
+            print(f"  {name:<22} has no example here")
+            continue
+        public = timed(EXAMPLES[name], dc.Schema(COLUMNS, n=ROWS), 1.0)
+        private = timed(EXAMPLES[name], dc.Schema(COLUMNS, relation="add-remove", n_max=2 * ROWS), 0.01, ROWS)
+        slowest = max(public[1], private[1])
+        print(
+            f"  {name:<22} epsilon 1: {public[0]:6.2f}, {public[1]:6.2f}   private n, epsilon .01: {private[0]:6.2f}, "
+            f"{private[1]:6.2f}   target <= {LARGEST:g}   {verdict(slowest <= LARGEST)}",
+            flush=True,
+        )
+    ten = dc.LinearRegression("x10", tuple(f"x{j}" for j in range(10)))
+    against_nuts("two numbers and a three-level category, n = 2,000", EXAMPLES["LinearRegression"], 2_000)
+    against_nuts("ten features, n = 10,000,000", ten, 10_000_000)
+
+
+def timed(model: Any, schema: dc.Schema, epsilon: float, n: int | None = None) -> tuple[float, float]:
+    """Seconds of the first posterior of this shape, with whatever is compiled, and of the next."""
+    release = released(model, schema, epsilon, n)
+    return seconds(lambda: release.posterior().interval(0.9)), seconds(lambda: release.posterior().interval(0.9))
+
+
+def released(model: Any, schema: dc.Schema, epsilon: float, n: int | None = None) -> dc.Release:
+    """A release of rows that the model simulates: of at most a million, counted several times where more are asked."""
+    few = min(schema.n or n or ROWS, ROWS)
+    truth, columns = model.simulate(dc.Schema(schema.columns, n=few), few, np.random.default_rng(0))
+    mechanism = dc.NoisyStatistics(epsilon=epsilon)
+    query = query_of(model, mechanism, schema)
+    source: Any = Repeated(CodedRows(columns), (schema.n or few) // few)
+    value = mechanism.apply(SeededNoise(0), query, Dataset("bench", schema, source))
+    recipe = recipe_of(model, "bench", schema, mechanism)
+    return dc.Release(recipe, mechanism.guarantee(query), value, "", private=False, truth=truth)
+
+
+@dataclass(frozen=True, eq=False)
+class Repeated:
+    """Rows that are each there several times."""
+
+    rows: CodedRows
+    times: int
+
+    def statistics(self, query: Statistics) -> dict[str, Any]:
+        """Sums of all of them."""
+        return {name: sums * self.times for name, sums in self.rows.statistics(query).items()}
+
+
+def against_nuts(name: str, model: Any, n: int) -> None:
+    """Effective draws per second of the unseen moments, ours and NUTS's, on one target."""
+    release = released(model, dc.Schema(COLUMNS, n=n), 1.0)
+    first, again = (seconds(lambda: release.posterior()) for _ in range(2))
+    target, thetas, taken = unseen_draws(release)
+    ours = float(np.min(bulk_ess(thetas))) / taken
+    print(f"  {name}: posterior() {again:.2f} s (first call {first:.2f})   ", end="")
+    print(f"target <= {LARGEST_REGRESSION:g}   {verdict(again <= LARGEST_REGRESSION)}")
+    print(f"    ours     {ours:10,.1f} effective draws a second, R-hat {np.max(split_rhat(thetas)):.3f}", flush=True)
+    found = nuts(target, thetas[:, -1])
+    theirs = found["ess"] / found["seconds"]
+    print(f"    NUTS     {theirs:10,.1f} effective draws a second, R-hat {found['rhat']:.3f}", end="")
+    print(f" (compiling {found['compiling']:.1f} s apart; log-density differs by {found['gap']:.1e})")
+    print(f"    ratio    {ours / theirs:10,.1f}   target >= {LEAST_RATIO:g}   {verdict(ours / theirs >= LEAST_RATIO)}")
+
+
+def unseen_draws(release: dc.Release) -> tuple[Any, Any, float]:
+    """The target, all draws of its coordinates (chains, draws, …) and the seconds they took, warm-up included."""
+    held: dict[str, Any] = {}
+
+    def kept(target: Any, thetas: Any) -> Any:
+        held.update(target=target, thetas=thetas, end=time.perf_counter())
+        return named(target, thetas)
+
+    named, sample = hamiltonian._named, hamiltonian._Chains.started
+    start: list[float] = []
+
+    def started(target: Any, rng: np.random.Generator) -> Any:
+        start.append(time.perf_counter())
+        return sample(target, rng)
+
+    with patch.object(hamiltonian, "_named", kept), patch.object(hamiltonian._Chains, "started", started):
+        release.posterior()
+    return held["target"], held["thetas"], held["end"] - start[-1]
+
+
+def nuts(target: Any, starts: Any) -> dict[str, float]:
+    """NumPyro's NUTS from the ends of our chains, which spares it the search for the mode; and our own log-density."""
+    from discreet.inference.gaussian.kernels.moment_density import log_posterior
+
+    p, cells = target.numbers, len(target.unseen.links)
+    values = []
+    for theta in starts:
+        room = (np.empty(theta.size), np.empty(cells), np.empty((p, cells)), np.empty(p), np.empty((p, p)))
+        values.append(log_posterior(target.released, target.nodes, target.unseen, np.ascontiguousarray(theta), *room))
+    arrays = {**target.released._asdict(), **target.nodes._asdict(), **target.unseen._asdict()}
+    if target.nodes.conjugate.any() or target.unseen.size_grid.size:
+        raise NotImplementedError("the peer knows weak priors and a public number of rows")
+    names = ("members", "first", "second", "value", "scale", "laplace", "low", "high", "lkj", "slopes")
+    names += ("links", "basis", "concentration", "size")
+    with tempfile.TemporaryDirectory() as folder:
+        held = Path(folder) / "target.npz"
+        np.savez(held, starts=starts, log_densities=np.array(values), **{name: arrays[name] for name in names})
+        found = subprocess.check_output([environment("numpyro", PACKAGES), PEER, held], text=True)
+    return dict(json.loads(found.splitlines()[-1]))
+
+
+def seconds(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start

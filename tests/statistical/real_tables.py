@@ -1,0 +1,307 @@
+"""Public tables as populations, and the cells in which 90% intervals are held to them.
+
+Bounds are public ones or domain knowledge, natural or wide; columns are chosen for skew (weights, rings), atoms (hours,
+capital gains of which 92% are 0), heavy tails (height, losses, errors of areas) and rare levels. Which cells are the
+hardest third is declared here, before any is run: they get 500 resamples, the others 200. Constants of the method are
+fixed on `skewed_laws`, never here.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pandas as pd
+import pytest
+from resampling import Case, Population
+
+import discreet as dc
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+SIZES, EPSILONS = (300, 3_000, 30_000), (0.1, 1.0, 10.0)
+GRID = tuple((n, epsilon) for n in SIZES for epsilon in EPSILONS)
+MANY, FEW = 500, 200  # resamples in the hardest third of the cells, and elsewhere
+ROBUST = ("whole_weight", "rings", "age", "hours_per_week", "petal_length")  # kurtosis 1.6 to 5.9
+HEAVY = 6.0  # kurtosis from which the variance of a column is not promised
+
+
+def require() -> None:
+    """Skip where the shared tables are absent, or fail where they are required."""
+    if (DATA / "abalone.csv").exists():
+        return
+    if os.environ.get("DISCREET_REQUIRE_DATA"):
+        pytest.fail("shared data must be present, got a skip where they were required")
+    pytest.skip("shared data are absent")
+
+
+@cache
+def abalone() -> Population:
+    frame = pd.read_csv(DATA / "abalone.csv")
+    return Population.of(
+        {
+            "sex": dc.Categorical(["M", "I", "F"]),
+            "length": dc.Bounded(0, 1),
+            "whole_weight": dc.Bounded(0, 3),
+            "height": dc.Bounded(0, 1.2),
+            "rings": dc.Bounded(1, 29),
+        },
+        frame,
+    )
+
+
+@cache
+def adult() -> Population:
+    frame = pd.read_parquet(DATA / "adult_train.parquet").assign(wide=lambda table: table["age"])
+    work = ["Private", "Self-emp-not-inc", "Local-gov", "State-gov", "Self-emp-inc", "Federal-gov", "Without-pay"]
+    return Population.of(
+        {
+            "age": dc.Bounded(17, 90),
+            "wide": dc.Bounded(0, 1000),
+            "hours_per_week": dc.Bounded(1, 99),
+            "capital_gain": dc.Bounded(0, 99_999),
+            "capital_loss": dc.Bounded(0, 5000),
+            "fnlwgt": dc.Bounded(0, 1_500_000),
+            "education_num": dc.Bounded(1, 16),
+            "income": dc.Binary(zero="<=50K", one=">50K"),
+            "sex": dc.Categorical(["Male", "Female"]),
+            "race": dc.Categorical(["White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other"]),
+            "workclass": dc.Categorical([*work, "Never-worked"], missing="exclude"),
+        },
+        frame,
+    )
+
+
+@cache
+def crashes() -> Population:
+    frame = pd.read_parquet(DATA / "fars_crashes_2013_2015.parquet")
+    return Population.of(
+        {
+            "drunk_driver": dc.Binary(zero="no", one="yes"),
+            "multiple_deaths": dc.Binary(zero="no", one="yes"),
+            "weather": dc.Categorical(sorted(frame["weather"].unique())),
+            "light": dc.Categorical(sorted(frame["light"].unique())),
+        },
+        frame,
+    )
+
+
+@cache
+def stops() -> Population:
+    frame = pd.read_parquet(DATA / "ms_traffic_stops_2013_2016.parquet")
+    return Population.of({"driver_gender": dc.Categorical(["male", "female", "unknown"])}, frame)
+
+
+@cache
+def bundled(name: str) -> Population:
+    """Tables that scikit-learn brings along; bounds are round numbers around what such measurements can be."""
+    from sklearn import datasets
+
+    scaled = {"scaled": False} if name == "diabetes" else {}
+    frame = getattr(datasets, f"load_{name}")(as_frame=True, **scaled).frame
+    frame = frame.rename(columns=lambda column: column.replace(" (cm)", "").replace(" ", "_"))
+    columns: dict[str, Any] = {
+        "diabetes": {
+            "target": dc.Bounded(0, 400),
+            "age": dc.Bounded(0, 100),
+            "sex": dc.Bounded(1, 2),
+            "bmi": dc.Bounded(10, 60),
+            "bp": dc.Bounded(40, 160),
+            "s1": dc.Bounded(50, 350),
+            "s2": dc.Bounded(0, 300),
+            "s3": dc.Bounded(0, 120),
+            "s4": dc.Bounded(0, 12),
+            "s5": dc.Bounded(2, 8),
+            "s6": dc.Bounded(40, 160),
+        },
+        "breast_cancer": {"area_error": dc.Bounded(0, 600), "target": dc.Binary()},
+        "wine": {"proline": dc.Bounded(0, 2000), "alcohol": dc.Bounded(10, 16), "target": dc.Categorical([1, 0, 2])},
+        "iris": {"petal_length": dc.Bounded(0, 10)},
+    }[name]
+    return Population.of(columns, frame)
+
+
+@cache
+def cases() -> dict[str, tuple[Case, bool, tuple[tuple[int, float], ...]]]:
+    """By name: the case, whether it is among the hardest, and its sizes and budgets."""
+    found: dict[str, tuple[Case, bool, tuple[tuple[int, float], ...]]] = {}
+
+    def add(
+        name: str, model: Any, population: Population, *, hard: bool = False, grid: Any = GRID, **facts: Any
+    ) -> None:
+        found[name] = (Case(name, model, population, **facts), hard, tuple(grid))
+
+    columns = [
+        (abalone(), "length", False),
+        (abalone(), "whole_weight", False),
+        (abalone(), "height", True),
+        (abalone(), "rings", False),
+        (adult(), "age", False),
+        (adult(), "wide", False),
+        (adult(), "hours_per_week", False),
+        (adult(), "capital_gain", True),
+        (adult(), "capital_loss", True),
+        (adult(), "fnlwgt", False),
+        (adult(), "education_num", False),
+        (bundled("diabetes"), "target", False),
+        (bundled("breast_cancer"), "area_error", True),
+        (bundled("iris"), "petal_length", False),
+    ]
+    for population, column, hard in columns:
+        add(f"Normal {column}", dc.Normal(column), population, hard=hard)
+        if column in ROBUST:
+            add(f"Normal robust {column}", dc.Normal(column, robust=True), population, hard=column in ("rings", "hours_per_week"))
+    deviations = {"rings": 3.2, "hours_per_week": 12.3, "wide": 13.6, "capital_gain": 7400.0, "area_error": 45.5}
+    for population, column, hard in columns:
+        if column in deviations:
+            add(f"NormalMean {column}", dc.NormalMean(column, sd=deviations[column]), population, hard=hard)
+        if column in ("age", "capital_loss", "capital_gain"):
+            add(f"StatisticalQuery {column}", dc.StatisticalQuery(column), population)
+    for population, column in ((adult(), "income"), (crashes(), "drunk_driver"), (crashes(), "multiple_deaths")):
+        add(f"BetaBernoulli {column}", dc.BetaBernoulli(column), population)
+    for population, column, hard in (
+        (crashes(), "weather", False),
+        (crashes(), "light", False),
+        (stops(), "driver_gender", True),
+        (adult(), "workclass", True),
+        (adult(), "race", True),
+    ):
+        add(f"DirichletCategorical {column}", dc.DirichletCategorical(column), population, hard=hard)
+    for population, names, hard in (
+        (abalone(), ("length", "whole_weight", "rings"), True),
+        (adult(), ("age", "hours_per_week"), True),
+    ):
+        add(f"MultivariateNormal {' '.join(names)}", dc.MultivariateNormal(names), population, hard=hard)
+    middle = tuple((n, epsilon) for n in (3_000, 30_000) for epsilon in (1.0, 10.0))
+    ten = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
+    for population, target, features, hard, grid in (
+        (bundled("diabetes"), "target", ("bmi", "bp"), False, GRID),
+        (abalone(), "rings", ("length", "sex"), True, GRID),
+        (adult(), "hours_per_week", ("age", "income"), False, GRID),
+        (adult(), "hours_per_week", ("sex", "income"), False, GRID),
+        (bundled("wine"), "proline", ("alcohol", "target"), True, GRID),
+        (adult(), "capital_gain", ("education_num", "age"), True, GRID),
+        (adult(), "hours_per_week", ("sex", "race"), False, middle),
+        (bundled("diabetes"), "target", ten, False, middle),
+    ):
+        name = f"{target} on {'ten features' if features == ten else ' '.join(features)}"
+        model = dc.LinearRegression(target, features)
+        add(f"LinearRegression {name}", model, population, hard=hard, grid=grid)
+    weight, rings = dc.Normal("whole_weight"), dc.LinearRegression("rings", ("length", "sex"))
+    add("Normal whole_weight, Gaussian noise", weight, abalone(), noise="gaussian", grid=middle)
+    add("Normal whole_weight, private n", weight, abalone(), relation="add-remove", grid=middle)
+    add("Normal whole_weight, persons", weight, abalone(), records_each=2, grid=middle)
+    add("Normal whole_weight by sex", dc.Normal("whole_weight", by="sex"), abalone(), grid=middle)
+    add("LinearRegression rings, Gaussian noise", rings, abalone(), noise="gaussian", grid=middle)
+    add(
+        "LinearRegression hours on workclass",
+        dc.LinearRegression("hours_per_week", ("age", "workclass")),
+        adult(),
+        grid=middle,
+    )
+    return found
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One case at one size and budget."""
+
+    case: str
+    n: int
+    epsilon: float
+
+    @property
+    def runs(self) -> int:
+        return MANY if cases()[self.case][1] else FEW
+
+    @property
+    def seed(self) -> int:
+        """Fixed by the cell's own name, so that no cell shares its noise with another."""
+        return crc32(str(self).encode())
+
+    def __str__(self) -> str:
+        return f"{self.case}, n {self.n}, epsilon {self.epsilon:g}"
+
+
+def cells() -> Iterator[Cell]:
+    for name, (_, _, grid) in cases().items():
+        for n, epsilon in grid:
+            yield Cell(name, n, epsilon)
+
+
+def band(cell: Cell, label: str) -> tuple[float, float] | None:
+    """What the coverage of a reported number must lie in; None where nothing is promised."""
+    case = cases()[cell.case][0]
+    kind = label.split(": ")[-1].split("[")[0]
+    if kind in ("mean", "probability", "probabilities"):
+        return 0.87, 0.93
+    if kind in ("coefficients", "correlation"):
+        return (0.85, 0.95) if cell.n >= 3_000 else (0.80, 1.0)
+    if kurtosis(case, label) >= HEAVY:
+        return None
+    robust = getattr(case.model, "robust", None)
+    return (0.85, 0.95) if robust and kind == "variance" else (0.80, 1.0)
+
+
+def kurtosis(case: Case, label: str) -> float:
+    """Of what a variance or covariance is of: the column, the columns, or the residual of the regression."""
+    if hasattr(case.model, "target"):
+        return _residual_kurtosis(case)
+    if "[" not in label:
+        return case.kurtosis(case.model.column)
+    return max(case.kurtosis(name) for name in label.split("[")[1].rstrip("]").split(", "))
+
+
+def _residual_kurtosis(case: Case) -> float:
+    """Fourth moment of the residuals of the least-squares fit over their squared variance."""
+    from resampling import design_of
+
+    design, y = design_of(case.model, case.population)
+    residual = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    return float(np.mean(residual**4) / np.mean(residual**2) ** 2)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The coverage of one reported number, and how surprising it is if its band holds."""
+
+    cell: Cell
+    label: str
+    hits: int
+    runs: int
+    band: tuple[float, float] | None
+    kurtosis: float | None
+
+    @property
+    def coverage(self) -> float:
+        return self.hits / self.runs
+
+    @property
+    def p(self) -> float:
+        """Probability of a coverage this far outside of the band if the true one lies on its edge."""
+        from scipy.stats import binom
+
+        if self.band is None:
+            return 1.0
+        low, high = self.band
+        if self.coverage < low:
+            return float(binom.cdf(self.hits, self.runs, low))
+        return float(binom.sf(self.hits - 1, self.runs, high)) if self.coverage > high else 1.0
+
+    def __str__(self) -> str:
+        heavy = "" if self.kurtosis is None else f"  kurtosis {self.kurtosis:.1f}"
+        heavy += " (heavier tails: no promise)" if self.band is None else ""
+        return f"{self.cell!s:<70} {self.label:<40} {self.coverage:.3f} of {self.runs}{heavy}"
+
+
+def verdicts(cell: Cell, found: Mapping[str, int], runs: int) -> list[Verdict]:
+    case, result = cases()[cell.case][0], []
+    for label, hits in found.items():
+        kind = label.split(": ")[-1].split("[")[0]
+        tails = kurtosis(case, label) if kind in ("variance", "covariance") else None
+        result.append(Verdict(cell, label, hits, runs, band(cell, label), tails))
+    return result
