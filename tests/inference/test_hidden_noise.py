@@ -288,7 +288,7 @@ def test_states_are_recovered_where_pretending_exactness_fails() -> None:
         truth = rng.multinomial(totals, rng.dirichlet(np.ones(levels), size=3)[exact])
         counts[name] = truth + np.round(rng.laplace(0.0, law.scale, size=truth.shape))
     aware = noise_aware_chains(
-        family, counts, dict.fromkeys(counts, law), KnownSize(int(totals.sum())), rng, draws=20, warm_up=80, chains=2
+        family, counts, dict.fromkeys(counts, law), KnownSize(int(totals.sum())), rng, draws=20, warm_up=200, chains=2
     )
     naive = hidden_chains(family, counts, rng, draws=20, chains=2)
     scores = {

@@ -131,7 +131,7 @@ def walk(
     return bool(largest < LARGEST)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def growth(released: Released, d: int, here: int, there: int, k: int, s: int, rise: float) -> float:
     """The density of the noise of both levels at k + 1 over that at k; `rise` is e^(1 / scale)."""
     one, other = released.counts[here] - k, released.counts[there] - (s - k - 1)
