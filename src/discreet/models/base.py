@@ -18,6 +18,7 @@ from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 
 __all__ = [
+    "Kind",
     "Laws",
     "Model",
     "Progress",
@@ -36,6 +37,7 @@ __all__ = [
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-6, 1e12
 
 Value = Mapping[str, Any]
+Kind = Literal["noise-aware", "plug-in", "joint"]
 Laws = Mapping[str, NoiseLaw]  # of the noise on each released statistic
 Progress = Callable[[int], None] | None  # called with the number of states of chains done since the last call
 Simulated = tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]
@@ -94,6 +96,12 @@ class StatisticsModel(Model):
     def plug_in(self, query: Statistics, value: Value) -> Posterior:
         """Foulds's posterior: project the noisy statistics and pretend they are exact. Over-confident."""
 
+    def joint(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> Posterior:
+        """The posterior given all statistics together, where `posterior` reads them in parts; refused elsewhere."""
+        raise QueryError(
+            f'Release.posterior kind must be "noise-aware" or "plug-in" for {type(self).__name__}, got "joint"'
+        )
+
     def strengthened(self, query: Statistics, value: Value) -> Self:
         """The same model with its prior strengthened by the exact statistics of public records."""
         raise NotImplementedError
@@ -131,12 +139,12 @@ class StatisticsModel(Model):
         value: Value,
         laws: Laws,
         *,
-        kind: Literal["noise-aware", "plug-in"] = "noise-aware",
+        kind: Kind = "noise-aware",
         pooling: Literal["partial"] | None = None,
         progress: Progress = None,
     ) -> Posterior:
         """The posterior of the table, or of every group, which with pooling learn from each other."""
-        if pooling is not None and (pooling != "partial" or not query.groups or kind == "plug-in"):
+        if pooling is not None and (pooling != "partial" or not query.groups or kind != "noise-aware"):
             raise QueryError(
                 'Release.posterior pooling must be "partial", of a noise-aware release with by=, '
                 f"got pooling={pooling!r}, kind={kind!r}, by={query.by!r}"
@@ -146,9 +154,10 @@ class StatisticsModel(Model):
 
         def one(value: Value) -> Posterior:
             """Of the table, or of one group of it."""
-            plain = kind == "plug-in"
-            read = self.plug_in(query, value) if plain else self.posterior(query, value, laws, progress)
-            return read.of_columns(columns)
+            if kind == "plug-in":
+                return self.plug_in(query, value).of_columns(columns)
+            read = self.joint if kind == "joint" else self.posterior
+            return read(query, value, laws, progress).of_columns(columns)
 
         if query.by is None:
             return one(value)

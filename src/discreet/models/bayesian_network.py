@@ -19,7 +19,13 @@ from discreet.errors import QueryError
 from discreet.inference.counts.simplex import dirichlet_draws, draw_codes
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value
 from discreet.numerics.arrays import Array
-from discreet.posterior import ChainsPosterior, NetworkPosterior, NetworkRecords, network_from_tables
+from discreet.posterior import (
+    ChainsPosterior,
+    NetworkPosterior,
+    NetworkRecords,
+    network_from_families,
+    network_from_tables,
+)
 from discreet.posterior.records.declared_records import DeclaredRecords
 from discreet.queries.counts_and_sums import Counts, level_column, levels_of
 from discreet.queries.families import ConditionalTable, DirichletTables
@@ -30,6 +36,7 @@ __all__ = ["BayesianNetwork"]
 
 
 PLUG_IN_DRAWS = (4, 1000)
+FIRST, MOST = 1000, 16_000  # draws of each joint chain before it is asked whether they mixed, and at most
 
 
 @dataclass(frozen=True)
@@ -82,12 +89,16 @@ class BayesianNetwork(StatisticsModel):
         return Statistics(schema, tables, family).grouped(self.by)
 
     def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
-        """Draws of all conditional probabilities, by augmentation of the unseen records: exact at any n."""
+        """Exact independent draws of every node's probabilities, given the table of the node and its parents."""
         schema = query.schema
-        chains = network_from_tables(
-            value, query.sizes, self.parents, self._priors(schema), laws, self._levels(schema), progress=progress
-        )
-        return self._answers(schema, chains)
+        facts = (value, query.sizes, self.parents, self._priors(schema), laws, self._levels(schema))
+        return self._answers(schema, network_from_families(*facts))
+
+    def joint(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
+        """Draws given all tables together, by augmentation of the unseen records: exact at any n once they mixed."""
+        facts = (value, query.sizes, self.parents, self._priors(query.schema), laws, self._levels(query.schema))
+        found = network_from_tables(*facts, draws=FIRST, most=MOST, progress=progress)
+        return self._answers(query.schema, found)
 
     def plug_in(self, query: Statistics, value: Value) -> ChainsPosterior:
         """Clip the noisy tables at zero and update the priors with them."""

@@ -19,6 +19,7 @@ from discreet.posterior.level_probabilities import (
     SharesByColumn,
     dirichlet_from_counts,
 )
+from discreet.posterior.network_families import network_from_families
 from discreet.posterior.network_tables import NetworkRecords, network_from_tables
 from discreet.posterior.pooled import Likelihood, PooledPosterior, Scalar, pooled_posterior
 from discreet.posterior.record_laws import BernoulliRecord, LevelRecord, OneParameter, RecordLaw
@@ -60,6 +61,7 @@ __all__ = [
     "curve_posterior",
     "dirichlet_from_counts",
     "naive_bayes_from_tables",
+    "network_from_families",
     "network_from_tables",
     "plug_in_from_tables",
     "pooled_posterior",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.inference.convergence import Mixing
 from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
-from discreet.inference.hidden_markov.label_alignment import aligned_names, renamed, reordered, state_frequencies
+from discreet.inference.hidden_markov.label_alignment import state_frequencies, under_one_name
 from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
 from discreet.posterior.chains import Answers, ChainsPosterior
@@ -62,19 +62,9 @@ class EventLogPosterior(Posterior):
     @classmethod
     def from_draws(cls, draws: HiddenDraws, coordinates: EventGrid, title: str = "posterior of an event log") -> Self:
         """Give all draws the same names of states, the most frequent state first."""
-        chains, length = draws.states.shape[:2]
-        flat = np.asarray(draws.states, dtype=np.int64).reshape(chains * length, -1)
-        profiles = {name: _flat(draws.profiles[name]) for name in coordinates.fields}
-        firsts = [length * (chain + 1) - 1 for chain in range(chains)]
-        names = aligned_names(flat, list(profiles.values()), firsts)
-        found = {
-            "start": reordered(_flat(draws.start), names),
-            "transition": reordered(reordered(_flat(draws.transitions), names), names, axis=2),
-            **{name: reordered(profile, names) for name, profile in profiles.items()},
-        }
-        parameters = {name: values.reshape(chains, length, *values.shape[1:]) for name, values in found.items()}
-        axes = _axes(coordinates, names.shape[1])
-        cells = renamed(flat, names).reshape(draws.states.shape)
+        profiles = {name: draws.profiles[name] for name in coordinates.fields}
+        cells, parameters = under_one_name(draws.states, draws.start, draws.transitions, profiles)
+        axes = _axes(coordinates, draws.start.shape[-1])
         return cls(cells, ChainsPosterior(parameters, axes, title), coordinates, title, totals=draws.totals)
 
     @property
