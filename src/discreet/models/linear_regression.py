@@ -191,7 +191,7 @@ class LinearRegression(StatisticsModel):
     def _declared(self, schema: Schema) -> Declared:
         axes = self._axes(schema)
         conjugate = (*(self.feature_prior is not None for _ in axes[:-1]), self.prior is not None)
-        box = REGRESSION if len(axes) > 1 else replace(REGRESSION, slopes=0.0, low=1.0, high=2.0)
+        box = REGRESSION if len(axes) > 1 else replace(REGRESSION, slopes=0.0)
         return Declared(self._system(schema), axes, box, conjugate, self.level_prior)
 
     def _answers(self, schema: Schema, coefficients: Array, variance: Array) -> ChainsPosterior:

@@ -41,8 +41,8 @@ __all__ = ["MultivariateNormal"]
 class MultivariateNormal(StatisticsModel):
     """Mean vector and covariance matrix of bounded columns as declared.
 
-    `prior` is (mean, strength, degrees, scale): a vector, two numbers and a matrix; without one it is weak, and uniform
-    within the bounds for every mean.
+    `prior` is (mean, strength, degrees, scale): a vector, two numbers and a matrix; without one it is weak,
+    within the bounds.
     `robust=True` spends 5% of the budget on how heavy the tails are and how rows of a person go together, for the width
     of every variance (of covariances nothing is asked).
     """

@@ -44,7 +44,7 @@ __all__ = ["Normal"]
 class Normal(StatisticsModel):
     """Mean and variance of a bounded column as declared.
 
-    `prior` is (mean, strength, shape, scale); without one it is weak, and uniform within the bounds. `robust=True`
+    `prior` is (mean, strength, shape, scale); without one it is weak, within the bounds. `robust=True`
     spends 5% of the budget on how heavy the tails are and how rows of a person go together, for the variance's width.
     """
 
