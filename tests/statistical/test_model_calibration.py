@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dc
 from discreet.auditing import rank_uniformity
-from discreet.models import MODELS, bayesian_network, event_log_hmm, gaussian
+from discreet.models import MODELS, bayesian_network, declared_moments, event_log_hmm
 from discreet.models.loss_model import LossModel
 
 N = 100
@@ -99,7 +99,8 @@ def facts(relation: str) -> dict[str, Any]:
 @pytest.fixture
 def short_chains(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains long enough for a rank among a hundred draws."""
-    monkeypatch.setattr(gaussian, "augment", functools.partial(gaussian.augment, sweeps=400, warmup=200, chains=2))
+    unseen = functools.partial(declared_moments.sample_moments, draws=300, most=300)
+    monkeypatch.setattr(declared_moments, "sample_moments", unseen)
     network = functools.partial(bayesian_network.network_from_tables, draws=50, chains=1)
     monkeypatch.setattr(bayesian_network, "network_from_tables", network)
     hidden = functools.partial(event_log_hmm.noise_aware_chains, draws=100, warm_up=60, chains=1)
