@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 import discreet as dc
+from discreet.errors import QueryError
 from discreet.posterior import RegressionPosterior
 from discreet.posterior.records.declared_records import NumberColumn
 
@@ -95,3 +96,20 @@ def test_a_release_predicts() -> None:
     assert names == ("intercept", "age", "ward=B", "ward=C")
     np.testing.assert_allclose(found["mean"], np.clip(DESIGN @ posterior.mean()["coefficients"], 0, 50), atol=0.5)
     assert np.all((found["lower"] <= found["mean"]) & (found["mean"] <= found["upper"]))
+
+
+def test_effects_are_told_against_any_level() -> None:
+    rng = np.random.default_rng(9)
+    chains = {"coefficients": rng.normal(size=(4, 100, 5)), "variance": rng.gamma(2.0, size=(4, 100))}
+    features = {"x": dc.Bounded(0, 1), "w": dc.Categorical(["A", "B", "C"]), "s": dc.Binary(zero="no", one="yes")}
+    names = ("intercept", "x", "w=B", "w=C", "s=yes")
+    posterior = RegressionPosterior(chains, {"coefficients": {"coefficient": names}}, features=features)
+    plain, moved = posterior.effects("w"), posterior.effects("w", against="C")
+    b, c = (chains["coefficients"][..., k].ravel() for k in (2, 3))
+    assert plain["A"]["mean"] == 0.0
+    assert plain["C"]["mean"] == pytest.approx(c.mean())
+    assert moved["C"]["sd"] == 0.0
+    assert moved["B"]["lower"] == pytest.approx(np.quantile(b - c, 0.05))
+    assert posterior.effects("s")["yes"]["mean"] == pytest.approx(chains["coefficients"][..., 4].mean())
+    with pytest.raises(QueryError, match="effects must be of a column and a level of"):
+        posterior.effects("w", against="D")

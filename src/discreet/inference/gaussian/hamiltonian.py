@@ -22,7 +22,7 @@ __all__ = ["SampleMoments", "sample_moments"]
 
 CHAINS = 4
 WINDOWS = (60, 120, 200)
-DRAWS, MOST_DRAWS = 1000, 16_000
+DRAWS, MOST_DRAWS = 600, 19_200
 FIRST_STEP = 0.3
 SHRUNK = 4.0  # draws that the correlations of before are worth, for each coordinate
 

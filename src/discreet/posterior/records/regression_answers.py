@@ -19,7 +19,7 @@ from discreet.numerics.arrays import Array
 from discreet.posterior.chains import ChainsPosterior
 from discreet.posterior.new_rows import new_codes
 from discreet.posterior.records.declared_records import NumberColumn
-from discreet.posterior.summary import tails
+from discreet.posterior.summary import SUMMARY_LEVEL, Summary, describe, tails
 from discreet.schema import Seen
 
 __all__ = ["RegressionPosterior"]
@@ -53,6 +53,28 @@ class RegressionPosterior(ChainsPosterior):
         parts = [self._ends(design[i : i + ROWS_AT_ONCE], ends) for i in range(0, len(design), ROWS_AT_ONCE)]
         lower, upper = np.concatenate([*parts, np.empty((0, 2))]).T
         return {"mean": target.clamped(mean), "lower": target.clamped(lower), "upper": target.clamped(upper)}
+
+    def effects(self, column: str, against: str | None = None) -> Summary:
+        """Effects of the levels of a categorical feature against one of them: the first, or the one that is named.
+
+        Where the first level is rare, everything against it is known badly at any budget: name a frequent one.
+        """
+        place = 1
+        for name, declared in self.features.items():
+            levels = () if declared.holds == "numbers" else declared.levels
+            if name == column and levels and (against is None or against in levels):
+                own = self.chains["coefficients"][..., place : place + len(levels) - 1]
+                every = np.concatenate([np.zeros((*own.shape[:-1], 1)), own], axis=-1)
+                base = 0 if against is None else levels.index(against)
+                flat = (every - every[..., base : base + 1]).reshape(-1, len(levels))
+                ends = np.quantile(flat, tails(SUMMARY_LEVEL), axis=0)
+                found = {"mean": flat.mean(axis=0), "sd": flat.std(axis=0), "lower": ends[0], "upper": ends[1]}
+                return describe(levels, found)
+            place += 1 if declared.holds == "numbers" else len(declared.levels) - 1
+        known = {name: list(held.levels) for name, held in self.features.items() if held.holds != "numbers"}
+        raise QueryError(
+            f"RegressionPosterior.effects must be of a column and a level of {known}, got {column!r}, {against!r}"
+        )
 
     def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
         """The expected target of each row, and the ends of its interval."""
