@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.inference.gaussian.unseen_moments import Target
+from discreet.inference.gaussian.unseen_moments import Target, likely_rows
 from discreet.numerics.arrays import Array
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ __all__ = ["climb", "first_point"]
 
 STEPS, HALVINGS = 60, 25
 ENOUGH = 1e-3  # a gain of the log-density after which no further step is made
+START = 0.1  # of the room of a variance
 FLATTEST = 0.05  # curvature that is assumed where there is less: a deviation of four and a half
 
 
@@ -50,13 +51,12 @@ def first_point(target: Target) -> Array:
     p = target.numbers
     at = target.unseen.links.shape[1] + p * target.unseen.basis.shape[1]
     for j in range(p):
-        theta[at + j] = np.log(0.3)
+        share = min(START / target.unseen.hidden[j], 1e6)
+        theta[at + j] = share + np.log(-np.expm1(-share))  # log(1 + e^s) is the share
         at += j + 1
     grid = target.unseen.size_grid
-    if grid.size:  # every cell is counted equally often
-        counts = target.released.first < 0
-        often = target.released.members[counts].sum(axis=0).max()
-        rows = np.clip(target.released.value[counts].sum() / often, grid[0] + 0.5, grid[-1] - 0.5)
+    if grid.size:
+        rows = np.clip(likely_rows(target.released, grid[0], grid[-1]), grid[0] + 0.5, grid[-1] - 0.5)
         theta[-1] = np.log((rows - grid[0]) / (grid[-1] - rows))
     return theta
 

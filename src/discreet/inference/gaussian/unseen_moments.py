@@ -29,11 +29,12 @@ from discreet.schema.row_counts import Sizes
 if TYPE_CHECKING:
     from discreet.inference.gaussian.kernels.unseen_layout import Conjugates, Nodes, Released, Unseen
 
-__all__ = ["MOST_CELLS", "BoxPrior", "Target", "cells_of", "dummies", "priors_of", "target_of"]
+__all__ = ["MOST_CELLS", "BoxPrior", "Target", "cells_of", "dummies", "likely_rows", "priors_of", "target_of"]
 
 MOST_CELLS = 20_000  # combinations of levels that are gone through for every gradient
 SIZE_NODES = 400  # totals at which the prior of a private number of rows is kept
 LEAST_SCALE = 0.1  # of noise in whole numbers: below, it is hardly there
+LEAST_HIDDEN = 1e-9
 LEAST_CONCENTRATION = 0.25  # of a cell, however many there are
 
 
@@ -115,11 +116,10 @@ def target_of(
     design = dummies(levels, cells)
     if p != len(conjugate):
         raise QueryError(f"target_of.conjugate must be one for each of {p} numbers, got {len(conjugate)}")
-    widest = design.shape[1] + p - 1
     return Target(
         released,
         *priors_of(system, axes, box, tuple(conjugate)),
-        _unseen(cells, levels, design if wide else np.eye(len(cells)), design, sizes, concentration, widest),
+        _unseen(cells, levels, design if wide else np.eye(len(cells)), design, sizes, concentration, released, p),
     )
 
 
@@ -145,7 +145,8 @@ def _unseen(
     design: Array,
     sizes: Sizes,
     concentration: float,
-    widest: int,
+    released: "Released",
+    p: int,
 ) -> "Unseen":
     from discreet.inference.gaussian.kernels.unseen_layout import Unseen
 
@@ -157,16 +158,38 @@ def _unseen(
     each = max(concentration * max(levels, default=1) / len(cells), LEAST_CONCENTRATION)
     each = concentration if len(levels) <= 1 else each
     known = sizes.lowest == sizes.highest
-    grid, weight = (np.zeros(0), np.zeros(0)) if known else _size_grid(sizes, widest)
+    grid, weight = (np.zeros(0), np.zeros(0)) if known else _size_grid(sizes, design.shape[1] + p - 1)
     return Unseen(
         np.ascontiguousarray(links),
         np.ascontiguousarray(basis),
         np.ascontiguousarray(design),
         np.full(len(cells), each),
+        _hidden(released, likely_rows(released, sizes.lowest, sizes.highest), p),
         float(sizes.highest),
         grid,
         weight,
     )
+
+
+def likely_rows(released: "Released", lowest: float, highest: float) -> float:
+    """The number of rows, or what noisy counts say of it: every cell is counted equally often."""
+    if lowest == highest:
+        return float(highest)
+    counts = released.first < 0
+    often = released.members[counts].sum(axis=0).max()
+    return float(np.clip(released.value[counts].sum() / often, lowest, highest))
+
+
+def _hidden(released: "Released", rows: float, p: int) -> Array:
+    """For each number, the share of the room of its variance that the noise on its sum of squares hides."""
+    rows, found = max(rows, 1.0), np.empty(p)
+    for j in range(p):
+        sums = (released.first == j) & (released.second < 0)
+        often = released.members[sums].sum(axis=0).max()
+        mean = np.clip(released.value[sums].sum() / often / rows, -1.0, 1.0)
+        noise = released.scale[(released.first == j) & (released.second == j)][0] / rows
+        found[j] = np.clip(noise / max(1.0 - mean**2, noise), LEAST_HIDDEN, 0.5)
+    return found
 
 
 def _size_grid(sizes: Sizes, widest: int) -> tuple[Array, Array]:

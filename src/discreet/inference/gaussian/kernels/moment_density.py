@@ -20,7 +20,7 @@ from discreet.inference.gaussian.kernels.density_parts import (
     noise_on_sums,
     weak_priors,
 )
-from discreet.inference.gaussian.kernels.unseen_layout import place_moments
+from discreet.inference.gaussian.kernels.unseen_layout import place_moments, softplus
 
 __all__ = ["log_posterior"]
 
@@ -51,7 +51,7 @@ def log_posterior(released: Any, nodes: Any, conjugates: Any, unseen: Any, theta
             return -np.inf
         value += found
         in_n += slope
-    _to_rows(nodes.slopes, theta[last:], room, factor, slopes, gradient[rows:], gradient[last:])
+    value += _to_rows(nodes.slopes, theta[rows:], theta[last:], room, factor, slopes, gradient[rows:], gradient[last:])
     for j in range(p):
         for c in range(cells):
             slopes.shares[c] += slopes.room[j] * (1.0 - means[j, c] ** 2)
@@ -66,10 +66,13 @@ def log_posterior(released: Any, nodes: Any, conjugates: Any, unseen: Any, theta
 
 @inner
 def _to_rows(
-    scale: Any, own_slopes: Any, room: Any, factor: Any, slopes: Any, gradient: Any, last_gradient: Any
+    scale: Any, theta: Any, own_slopes: Any, room: Any, factor: Any, slopes: Any, gradient: Any, last_gradient: Any
 ) -> Any:
-    """From the covariance within cells to the rows of its factor, and to the room that scales them."""
-    p = room.size
+    """From the covariance within cells to the rows of its factor, and to the room that scales them.
+
+    Returns the Jacobian from the logarithms of the diagonal to its coordinates.
+    """
+    p, value = room.size, 0.0
     features = p - 1 if scale > 0.0 else p
     in_factor = np.dot(slopes.within + slopes.within.T, factor)
     if scale > 0.0:
@@ -81,17 +84,30 @@ def _to_rows(
                 in_factor[k, j] += in_factor[y, j] * beta
             last_gradient[k] += found * scale * np.cosh(own_slopes[k])
         own = in_factor[y, y] * factor[y, y] + slopes.logs[y]
-        last_gradient[features] += own
         slopes.room[y] += 0.5 * own / room[y]
+        found, slope, bend = _logs(own_slopes[features])
+        value += found
+        last_gradient[features] += own * slope + bend
     at = 0
     for i in range(features):
         own = in_factor[i, i] * factor[i, i] + slopes.logs[i]
         for j in range(i):
             gradient[at + j] += in_factor[i, j] * factor[i, i]
             own += in_factor[i, j] * factor[i, j]
-        gradient[at + i] += own
         slopes.room[i] += 0.5 * own / room[i]
+        found, slope, bend = _logs(theta[at + i])
+        value += found
+        gradient[at + i] += own * slope + bend
         at += i + 1
+    return value
+
+
+@inner
+def _logs(s: Any) -> Any:
+    """Of log L_ii as a function of its coordinate: the logarithm of its derivative, that derivative, and the former's."""
+    share, soft = 1.0 / (1.0 + np.exp(-s)), softplus(s)
+    ratio = share / soft if s > -30.0 else 1.0
+    return np.log(0.5 * ratio), 0.5 * ratio, 1.0 - share - ratio
 
 
 @inner

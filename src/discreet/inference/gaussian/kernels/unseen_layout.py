@@ -4,9 +4,10 @@ The coordinates of a point, in this order:
 
     shares    log-linear parameters of the shares of the cells (combinations of levels), shares = softmax(links shares)
     means     for each number, the cells' means: f = tanh(basis eta)
-    rows      the Cholesky factor L of the covariance within cells, row by row: L_ii = sqrt(v_i) e^l, L_ij = L_ii t_j,
-              with v_i = sum of shares (1 - f_i²), the largest variance there is room for; the row of a target instead
-              holds its slopes within cells, beta = reach sinh(b), and then l of its residual deviation
+    rows      the Cholesky factor L of the covariance within cells, row by row: L_ii² = v_i x_i log(1 + e^s) and
+              L_ij = L_ii t_j, with v_i = sum of shares (1 - f_i²), the largest variance there is room for, and x_i about the share of
+              it that noise hides: beyond it a variance is linear in s, below it its logarithm is; the row of a target
+              instead holds its slopes within cells, beta = reach sinh(b), and then s of its residual variance
     size      where it is private: n = lowest + (highest - lowest) / (1 + e^-s)
 """
 
@@ -17,7 +18,7 @@ import numpy as np
 from discreet.inference.gaussian.kernels.compiled import inner
 from discreet.numerics.arrays import Array, Integers
 
-__all__ = ["Conjugates", "Nodes", "Released", "Unseen", "place_moments"]
+__all__ = ["Conjugates", "Nodes", "Released", "Unseen", "place_moments", "softplus"]
 
 
 class Released(NamedTuple):
@@ -61,9 +62,16 @@ class Unseen(NamedTuple):
     basis: Array  # (cells, means of a number)
     design: Array  # (cells, dummies with a constant)
     concentration: Array  # Dirichlet, of the cells' shares
+    hidden: Array  # for each number, the share of its room that noise hides
     size: float  # the number of rows, where it is public
     size_grid: Array  # totals and their log-prior, for a private one; empty for a public one
     size_weight: Array
+
+
+@inner
+def softplus(s: Any) -> Any:
+    """Log(1 + e^s), also far below 0."""
+    return max(s, 0.0) + np.log1p(np.exp(-abs(s)))
 
 
 @inner
@@ -99,7 +107,7 @@ def place_moments(unseen: Any, slopes: Any, p: Any, theta: Any, shares: Any, mea
         at += width
     for i in range(p):
         target = slopes > 0.0 and i == p - 1
-        factor[i, i] = np.sqrt(room[i]) * np.exp(theta[at + i])
+        factor[i, i] = np.sqrt(room[i] * unseen.hidden[i] * softplus(theta[at + i]))
         for j in range(i):
             if target:
                 factor[i, j] = 0.0
