@@ -80,7 +80,7 @@ def test_unknown_levels_are_counted_and_the_rest_refused() -> None:
     assert found["mean"][0] == found["mean"][2]
     with pytest.raises(dc.QueryError, match="a number in column 'age'"):
         posterior.predict({"age": ["old"], "ward": ["B"]})
-    for ask in (lambda: posterior.predict(3), lambda: posterior.simulate(3), lambda: posterior.table(3)):
+    for ask in (lambda: posterior.predict(3, None), lambda: posterior.simulate(3), lambda: posterior.table(3)):
         with pytest.raises(dc.QueryError, match=r"no law of the features|law of records"):
             ask()
 

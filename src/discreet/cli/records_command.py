@@ -11,13 +11,19 @@ from discreet.errors import UnknownLevels
 
 __all__ = ["predict", "synthesize"]
 
+MOST_ROWS, MOST_TABLES = 10**8, 10**4
+
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A saved release, JSON.", show_default=False)]
 
 
 def synthesize(
     file: ReleaseFile,
-    count: Annotated[int, typer.Option("--rows", min=1, help="Records of a table; of every group, where there are.")],
-    tables: Annotated[int, typer.Option(min=1, help="Tables, each given its own draw of the parameters.")] = 5,
+    count: Annotated[
+        int, typer.Option("--rows", min=1, max=MOST_ROWS, help="Records of a table; of every group, where there are.")
+    ],
+    tables: Annotated[
+        int, typer.Option(min=1, max=MOST_TABLES, help="Tables, each given its own draw of the parameters.")
+    ] = 5,
     out: Annotated[
         Path | None,
         typer.Option(help="A new .csv or .parquet file; several tables are numbered. Default: next to the release."),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Posterior"]
 
 RECORDS_AT_ONCE = 2**16
+MOST = 10**9  # records or tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,5 +223,5 @@ def _repeated(array: Any, n: int) -> NDArray[Any]:
 
 
 def _check_size(kind: str, what: str, size: Any) -> None:
-    if not (is_integer(size) and size >= 1):
-        raise QueryError(f"{kind}.tables must be asked for a whole number of {what} from 1, got {size!r}")
+    if not (is_integer(size) and 1 <= size <= MOST):
+        raise QueryError(f"{kind}.tables must be asked for a whole number of {what} from 1 to {MOST}, got {size!r}")

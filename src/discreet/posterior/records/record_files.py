@@ -24,7 +24,7 @@ def read_records(path: str | Path) -> "pa.Table":
     file = _known(path)
     try:
         return _read_csv(file) if file.suffix == ".csv" else _read_parquet(file)
-    except (OSError, UnicodeError, pa.ArrowException) as problem:
+    except (OSError, ValueError, pa.ArrowException) as problem:
         kind = type(problem).__name__
     raise QueryError(f"new rows must be a readable CSV or Parquet file, got {str(file)!r}, which is not ({kind})")
 
@@ -41,7 +41,7 @@ def write_records(table: Any, path: str | Path) -> None:
         else:
             pyarrow.parquet.write_table(table, file)
         return
-    except OSError as problem:
+    except (OSError, ValueError) as problem:
         kind = type(problem).__name__
     raise QueryError(f"out must be a file that can be written, got {str(file)!r} ({kind})")
 
@@ -49,8 +49,11 @@ def write_records(table: Any, path: str | Path) -> None:
 def check_written(path: str | Path) -> Path:
     """Refuse a file that is there already, or whose folder is not."""
     file = _known(path)
-    if file.exists() or not file.parent.is_dir():
-        how = "which is there already" if file.exists() else "whose folder is not there"
+    try:
+        how = "which is there already" if file.exists() else "" if file.parent.is_dir() else "whose folder is not there"
+    except (OSError, ValueError):  # no name of a file
+        how = "which cannot be one"
+    if how:
         raise QueryError(f"out must be a new file in a folder that exists, got {str(file)!r}, {how}")
     return file
 

@@ -40,11 +40,13 @@ class RegressionPosterior(ChainsPosterior):
     features: Mapping[str, Seen] = field(default_factory=dict, kw_only=True, repr=False)
     target: NumberColumn | None = field(default=None, kw_only=True, repr=False)
 
-    def predict(self, records: Any, *, level: float = 0.9) -> dict[str, Array]:  # type: ignore[override]
+    def predict(  # type: ignore[override]
+        self, records: Any, rng: np.random.Generator | None = None, *, level: float = 0.9
+    ) -> dict[str, Array]:
         """For new rows {"mean", "lower", "upper"}: the expected target, and an interval that holds it.
 
         `records` is a frame, a mapping of columns, or the path of a CSV or Parquet file. All answers lie within the
-        declared bounds of the target.
+        declared bounds of the target; nothing is drawn, so `rng` changes nothing.
         """
         if isinstance(records, int | np.integer):
             raise self._no_features("predict")
