@@ -1,8 +1,6 @@
 """Kappa given the sums of a second stage: the law of the released sum, ranks over the prior, and real second stages."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,8 +21,6 @@ from discreet.inference.gaussian.excess_variance import (
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.sources import SeededNoise
 from discreet.sources import Dataset
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "mechanisms"))
 from second_stages import MODELS, coded, schema_of, table
 
 UNIT = 4096.0**2

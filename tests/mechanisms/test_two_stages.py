@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from second_stages import MODELS, RELATIONS, UNITS, by_hand, schema_of
+from second_stages import MODELS, RELATIONS, UNITS, by_hand, coded, schema_of, table
 
 import discreet as dc
 from discreet.noise import DiscreteLaplace
@@ -253,3 +253,31 @@ def test_functions_of_exact_sums_would_be_seen_at_once() -> None:
         first = mechanism.apply(SeededNoise(seed), query, tables[0])
         assert moved(mechanism, first) <= 1
     assert moved(mechanism, None) > 1
+
+
+class Watched:
+    """A source that notes what it is asked in the second stage."""
+
+    def __init__(self, source: CodedRows) -> None:
+        self.source, self.asked = source, list[Influences]()
+
+    def statistics(self, query: Statistics) -> Any:
+        return self.source.statistics(query)
+
+    def influences(self, query: Influences) -> Any:
+        self.asked.append(query)
+        return self.source.influences(query)
+
+
+@pytest.mark.parametrize("by", [None, "site"])
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_asked_follows_from_what_is_released(model: str, by: str | None) -> None:
+    """Anybody can compute the functions from the release alone; from the exact sums they would be others."""
+    frame = table(N, np.random.default_rng(2))
+    schema = schema_of("replace-one", "person", 40)
+    query = MODELS[model](by).query(schema)
+    source = Watched(coded(frame, schema, query.columns))
+    value = MECHANISM.apply(SeededNoise(9), query, Dataset("t", schema, source))  # type: ignore[arg-type]
+    (asked,) = source.asked
+    assert query.second.query(query, value, MECHANISM.laws(query)) == asked
+    assert query.second.query(query, source.statistics(query), MECHANISM.laws(query)) != asked

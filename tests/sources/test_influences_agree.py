@@ -1,6 +1,5 @@
 """The second stage: the engine, rows in memory and Python integers by hand give the same bits, in any order of rows."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ import discreet as dc
 from discreet.noise.sources import SeededNoise
 from discreet.queries.influence import Influences
 from discreet.sources.sql import influence_sql
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "mechanisms"))
 from second_stages import MODELS, RELATIONS, by_hand, coded, schema_of, table
 
 ROWS = 400

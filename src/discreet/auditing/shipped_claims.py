@@ -3,8 +3,10 @@
 Importing this module registers them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from discreet.auditing.planted import check
 from discreet.guarantee import ZCDP, BoundedRange, Budget, Composed, GaussianDP, Guarantee, Repeated
 from discreet.ledger.filters import NAMED
 from discreet.mechanisms import NoisyStatistics
-from discreet.models import NaiveBayes
+from discreet.models import NaiveBayes, Normal
 from discreet.noise import DiscreteGaussian
 from discreet.queries.counts_and_sums import PRODUCT_BITS, Counts, Sum
 from discreet.queries.statistics import Statistics
@@ -103,6 +105,32 @@ def _scale(mechanism: NoisyStatistics) -> bool:
     laws = mechanism.laws(_query())
     losses = [Fraction(2) / Fraction(getattr(law, "scale", 1.0)) for law in laws.values()]
     return sum(losses) <= Fraction("0.1")
+
+
+def _robust(unit: Unit | None = None) -> Statistics:
+    schema = Schema({"depth": Bounded(-5, -4)}, unit=unit or Record(), n=3)
+    return Normal("depth", robust=True).query(schema)
+
+
+@check(
+    "both stages of a robust release meet epsilon in exact rationals",
+    subject=lambda: [(NoisyStatistics(epsilon=0.1).laws(_robust(unit)), _robust(unit)) for unit in (Record(), THREE)],
+    planted={
+        "second stage thought to be free": lambda: [
+            ({**NoisyStatistics(epsilon=0.1).laws(replace(_robust(), second=None)), "influence": law}, _robust())
+            for law in [NoisyStatistics(epsilon=0.1).laws(_robust())["influence"]]
+        ],
+    },
+)
+def _stages(released: list[tuple[Mapping[str, Any], Statistics]]) -> bool:
+    for laws, query in released:
+        second, last = query.second, query.statistics[-1]
+        assert second is not None
+        losses = [last.unit * query.l1 / Fraction(laws[last.name].scale)]
+        losses.append(second.unit * second.sensitivity(query) / Fraction(laws[second.name].scale))
+        if sum(losses) > Fraction("0.1"):
+            return False
+    return True
 
 
 @check(

@@ -74,7 +74,7 @@ class NoisyStatistics(Mechanism):
         Only with epsilon.
     split
         Share of the budget for each statistic of the model, by name; only proportions count. Without it one joint noise
-        scale serves all statistics.
+        scale serves all statistics. A robust model's second stage has its 5% in any case.
     label
         A different label asks for an independent second release, which is paid.
     """
