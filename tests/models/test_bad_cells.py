@@ -51,8 +51,10 @@ def test_real_cells_of_a_unit_move_the_tables_by_the_declared_sensitivity(name: 
     cells = [*itertools.product(AGES[:6:2], WARDS[::3], SMOKERS[:2]), *zip(AGES, WARDS, SMOKERS * 2, strict=False)]
     rng, moves = np.random.default_rng(1), []
     other = [(*cells[i], "other") for i in (0, 3)]
-    for _ in range(12):
-        old, new = ([(*cells[rng.integers(len(cells))], "unit")] * (units + 1) for _ in range(2))
+    furthest = ((-1.0, "A", 0), (50.0, "C", "yes"))  # another class in every column
+    random = [tuple(cells[i] for i in rng.integers(len(cells), size=2)) for _ in range(3)]
+    for pair in (furthest, *random):
+        old, new = ([(*row, "unit")] * (units + 1) for row in pair)
         if not schema.unit.identifier:
             old, new = old[:1], new[:1]
         first = tables(schema, other + old)

@@ -29,6 +29,7 @@ __all__ = ["NO_NUMBER", "CodedRows"]
 class CodedRows:
     """Rows in memory: codes of levels and whole grid steps of numbers; -1 and `NO_NUMBER` exclude their row.
 
+    A column is coded as the query that is asked sees it: a number that is cut, and cells by their class, by levels.
     `persons` are the identifiers of the rows, whole numbers or texts; -1 and None are none, and such rows are dropped
     where units are persons. Without identifiers every row is a person of its own. `id` is the dataset's public id.
     """

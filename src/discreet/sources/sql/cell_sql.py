@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Literal
 
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.statistics import Statistics
-from discreet.schema import Bounded, Count, Schema
+from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage, Truths, longest_text
-from discreet.schema.columns import TRUTHS, level_numbers
+from discreet.schema.columns import TRUTHS, level_numbers, level_texts
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -38,12 +38,16 @@ __all__ = [
     "Held",
     "cast",
     "clipped",
+    "counted_code",
     "double",
     "halved",
     "handed_over",
     "is_bad",
+    "left_join",
+    "level_code",
     "most_rows",
     "number",
+    "number_levels",
     "parsed",
     "printed",
     "steps",
@@ -188,6 +192,53 @@ def swapped(written: "exp.Expr") -> "exp.Expr":
     from sqlglot import exp
 
     return exp.Anonymous(this="translate", expressions=[written, *map(exp.Literal.string, (",.", ".,"))])
+
+
+def level_code(written: "exp.Expr", column: Binary | Categorical) -> "exp.Expr":
+    """The code of the level with this very text, NULL if it is none; engines without enumerations replace it.
+
+    An enumeration is a look-up in a hash table: no join to plan, and no comparison with every level.
+    """
+    from sqlglot import exp
+
+    texts = level_texts(column)
+    levels = exp.DataType(this=exp.DataType.Type.ENUM, expressions=[exp.Literal.string(level) for level in texts])
+    compared = exp.Lower(this=written) if column.any_case else written
+    place = exp.Anonymous(this="enum_code", expressions=[exp.TryCast(this=compared, to=levels)])
+    rounds = exp.Literal.number(len(column.levels))  # the texts go through the codes in order, once or twice
+    return exp.Mod(this=place, expression=rounds) if len(texts) > len(column.levels) else place
+
+
+def number_levels(column: Binary | Categorical) -> "list[exp.Tuple]":
+    """(number, code) of the levels that a number can match."""
+    from sqlglot import exp
+
+    return [
+        exp.Tuple(expressions=[double(value), exp.Literal.number(code)])
+        for value, code in level_numbers(column).items()
+    ]
+
+
+def counted_code(level: "exp.Expr", there: "exp.Expr | None", column: Binary | Categorical) -> "exp.Expr":
+    """The code that a cell counts as: its level's, that of other texts, that of bad cells."""
+    from sqlglot import exp
+
+    candidates = [level]
+    if there is not None:
+        candidates.append(exp.Case(ifs=[exp.If(this=there, true=exp.Literal.number(column.other_code))]))
+    if column.default_code is not None:
+        candidates.append(exp.Literal.number(column.default_code))
+    return exp.func("coalesce", *candidates)
+
+
+def left_join(key: str, levels: "list[exp.Tuple]") -> "exp.Join":
+    """The codes of declared levels beside each `key`."""
+    from sqlglot import exp
+
+    names = [exp.to_identifier(name) for name in ("level", "code")]
+    alias = exp.TableAlias(this=exp.to_identifier(f"{key}_levels"), columns=names)
+    same = exp.EQ(this=exp.column(key), expression=exp.column("level", f"{key}_levels"))
+    return exp.Join(this=exp.Values(expressions=levels, alias=alias), side="LEFT", on=same)
 
 
 def double(value: float) -> "exp.Expr":

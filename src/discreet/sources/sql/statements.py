@@ -25,8 +25,12 @@ from discreet.queries.statistics import Statistics
 from discreet.sources.sql.cell_sql import (
     Held,
     clipped,
+    counted_code,
     halved,
+    left_join,
+    level_code,
     number,
+    number_levels,
     parsed,
     steps,
     swapped,
@@ -34,7 +38,7 @@ from discreet.sources.sql.cell_sql import (
     total,
 )
 from discreet.sources.sql.kept_rows import coded_cells, kept
-from discreet.sources.sql.level_sql import class_code, counted_code, left_join, level_code, number_levels, range_code
+from discreet.sources.sql.view_sql import class_code, range_code
 
 if TYPE_CHECKING:
     from sqlglot import exp
