@@ -37,12 +37,12 @@ class Population:
     @classmethod
     def of(cls, columns: Mapping[str, Any], cells: Mapping[str, Any]) -> "Population":
         """Texts and numbers as a source would code them."""
-        from discreet.schema.coded_cells import coded_objects, steps_or_default
+        from discreet.schema.coded_cells import coded_numbers, coded_objects
 
         codes = {}
         for name, column in columns.items():
             if column.holds == "numbers":
-                codes[name] = steps_or_default(column, np.asarray(cells[name], dtype=float))
+                codes[name] = coded_numbers(column, np.asarray(cells[name], dtype=float))
                 continue
             texts, place = np.unique(np.asarray(cells[name], dtype=object).astype(str), return_inverse=True)
             codes[name] = coded_objects(column, [None if text in ("None", "nan") else text for text in texts])[place]
