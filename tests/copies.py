@@ -22,7 +22,7 @@ from discreet import mechanisms, models, pipeline
 from discreet.auditing import attack
 from discreet.auditing.attack import attack_pair
 from discreet.cli import main
-from discreet.models import bayesian_network, event_log_hmm, gaussian
+from discreet.models import bayesian_network, declared_moments, event_log_hmm
 from discreet.noise.sources import SeededNoise
 from discreet.queries import families
 from pairs import COLUMNS, ROWS, small_table
@@ -74,12 +74,13 @@ def copied_family(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> t
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Releases draw from a fixed stream, chains are short, audits are of few runs: copies must agree, not be good."""
     monkeypatch.setattr(pipeline, "SystemNoise", lambda: SeededNoise(11))
-    monkeypatch.setattr(gaussian, "augment", partial(gaussian.augment, sweeps=40, warmup=20, chains=2))
+    monkeypatch.setattr(declared_moments, "sample_moments", short_moments)
     monkeypatch.setattr(event_log_hmm, "noise_aware_chains", short_hidden_chains)
     monkeypatch.setattr(bayesian_network, "network_from_tables", short_network)
     monkeypatch.setattr(attack, "attack_pair", lambda *pair, runs, **how: attack_pair(*pair, runs=runs // 10, **how))
 
 
+short_moments = partial(declared_moments.sample_moments, draws=40, most=40)
 short_hidden_chains = partial(event_log_hmm.noise_aware_chains, draws=20, warm_up=10, chains=2)
 short_network = partial(bayesian_network.network_from_tables, draws=20, chains=2)
 

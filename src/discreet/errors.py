@@ -9,6 +9,7 @@
     └── ReleaseError     a release could not be made, read or saved
 
     ConvergenceWarning   a warning, not an error: chains stopped before they mixed, and intervals may be wrong
+`UnknownLevels` is a warning: cells of new rows, which are the user's own, are no declared level or no number.
 
 No message ever contains a value taken from a row: names, declared bounds and declared levels only.
 """
@@ -22,6 +23,7 @@ __all__ = [
     "QueryError",
     "ReleaseError",
     "SchemaError",
+    "UnknownLevels",
 ]
 
 
@@ -55,3 +57,12 @@ class ReleaseError(DiscreetError):
 
 class ConvergenceWarning(UserWarning):
     """The chains behind a posterior stopped before they mixed: its intervals may be wrong."""
+
+
+class UnknownLevels(UserWarning):
+    """Cells of new rows are no declared level or no number: `counts` says how many, by column."""
+
+    def __init__(self, counts: dict[str, int], meaning: dict[str, str]) -> None:
+        told = "; ".join(f"{number} in column {name!r}: {meaning[name]}" for name, number in counts.items())
+        super().__init__(f"cells of new rows are no declared level or number, {told}")
+        self.counts = counts

@@ -113,7 +113,7 @@ class Release:
 
     def posterior(
         self,
-        kind: Literal["noise-aware", "plug-in"] = "noise-aware",
+        kind: Literal["noise-aware", "plug-in", "joint"] = "noise-aware",
         *,
         prior: Any = None,
         pooling: Literal["partial"] | None = None,
@@ -121,15 +121,16 @@ class Release:
     ) -> Posterior | CoefficientDraws:
         """The posterior this release leads to: free post-processing, as often as wanted.
 
-        `"noise-aware"` conditions on the noise and covers what it says; `"plug-in"` is the papers' naive one. `prior`
+        `"noise-aware"` conditions on the noise and covers what it says; `"plug-in"` is the papers' naive one; `"joint"`
+        conditions on all tables of a network together, by chains, where the default reads each by itself. `prior`
         re-reads noisy statistics with another public prior. A release with groups has a posterior for each of them;
         with `pooling="partial"` their parameters come from one population, and groups learn from each other. A release
         of draws has one posterior, `Draws`, or `CoefficientDraws` for a model with a loss. `progress` is called with
         the number of states that chains have made since the last call; exact posteriors have no chains and never call
         it.
         """
-        if kind not in ("noise-aware", "plug-in"):
-            raise QueryError(f'Release.posterior kind must be "noise-aware" or "plug-in", got {kind!r}')
+        if kind not in ("noise-aware", "plug-in", "joint"):
+            raise QueryError(f'Release.posterior kind must be "noise-aware", "plug-in" or "joint", got {kind!r}')
         reading = Reading(kind, prior, pooling, progress)
         posterior: Posterior | CoefficientDraws = self.mechanism.read(self.model, self.query, self.value, reading)
         return posterior

@@ -23,6 +23,8 @@ COMMANDS = [
     "plan",
     "release",
     "posterior",
+    "synthesize",
+    "predict",
     "ledger",
     "ledger create",
     "ledger show",

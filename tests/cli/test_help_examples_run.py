@@ -45,6 +45,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     before, mark, groups = init.TEMPLATE.partition("# [[release]]")
     (home / "study" / "groups.toml").write_text(before + mark[2:] + groups.replace("\n# ", "\n"))
     assert main(["release", str(home / "study" / "groups.toml"), "--json"]) == 0
+    asked = 'name = "smokers"\nmodel = {kind="NaiveBayes", target="smoker", features=["ward"]}\n'
+    asked += 'mechanism = {kind="NoisyStatistics", epsilon=0.1}\nout = "smokers.release.json"\n'
+    (home / "study" / "smokers.toml").write_text(init.TEMPLATE.partition("[[release]]")[0] + "[[release]]\n" + asked)
+    assert main(["release", str(home / "study" / "smokers.toml"), "--json"]) == 0
+    (home / "study" / "new.csv").write_text("ward\nA\nB\n")
     draws = init.TEMPLATE.replace('"NoisyStatistics", epsilon = 0.1', '"DirectSample"', 1)
     (home / "study" / "draws.toml").write_text(draws)
     return home

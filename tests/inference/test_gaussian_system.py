@@ -1,4 +1,4 @@
-"""Gaussian systems: conjugate updates, prior simulation, the inverse Wishart correspondence, axes and terms."""
+"""Gaussian systems: conjugate updates, prior draws, the inverse Wishart correspondence, and axes."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from scipy.stats import invwishart
 
 from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, from_niw
-from discreet.inference.gaussian.released_sums import Term, term_values
+from discreet.inference.gaussian.released_sums import Term
 from discreet.noise import DiscreteLaplace
 from discreet.queries.counts_and_sums import Axis
 
@@ -35,7 +35,7 @@ def test_niw_nodes_have_the_moments_of_the_inverse_wishart_law():
 def test_update_of_niw_nodes_is_the_niw_update():
     system = GaussianSystem(from_niw("abc", MEAN, KAPPA, NU, PSI))
     z = np.random.default_rng(1).normal(size=(7, 3)) + 3.0
-    design = system.design(z, np.zeros((7, 0)))
+    design = np.column_stack([np.ones(7), z])
     centre, kappa = z.mean(0), KAPPA + 7
     scatter = PSI + (z - centre).T @ (z - centre) + KAPPA * 7 / kappa * np.outer(centre - MEAN, centre - MEAN)
     expected = from_niw("abc", (KAPPA * MEAN + 7 * centre) / kappa, kappa, NU + 7, scatter)
@@ -47,8 +47,10 @@ def test_update_of_niw_nodes_is_the_niw_update():
 
 def test_update_with_factors_is_one_step_or_two():
     system, rng = regression(), np.random.default_rng(2)
-    theta = {name: values[0] for name, values in system.sample(1, rng).items()}
-    design = system.design(*system.records(theta, 40, rng))
+    codes = np.stack([rng.integers(3, size=40), rng.integers(2, size=40)], axis=1)
+    dummies = [codes[:, 0] == 1, codes[:, 0] == 2, codes[:, 1] == 1]
+    design = np.column_stack([np.ones(40), rng.normal(size=(40, 2)), *dummies]).astype(float)
+    np.testing.assert_array_equal(system.regressors[1], [0, 1, 5, 3, 4])  # in such a design
     once = system.updated(design.T @ design)
     twice = system.updated(design[:15].T @ design[:15]).updated(design[15:].T @ design[15:])
     for node, other in zip(once.nodes, twice.nodes, strict=True):
@@ -59,32 +61,6 @@ def test_update_with_factors_is_one_step_or_two():
         assert factor.alpha.sum() == pytest.approx(40 + 4)
 
 
-def test_many_records_lead_the_update_back_to_the_parameters():
-    system, rng = regression(), np.random.default_rng(3)
-    theta = {name: values[0] for name, values in system.sample(1, rng).items()}
-    design = system.design(*system.records(theta, 200_000, rng))
-    after = system.updated(design.T @ design)
-    for j, node in enumerate(after.nodes):
-        np.testing.assert_allclose(node.mean, theta[f"coefficients[{j}]"], atol=0.05)
-        assert node.rate / node.shape == pytest.approx(theta[f"variance[{j}]"], rel=0.03)
-    for f, factor in enumerate(after.factors):
-        np.testing.assert_allclose(factor.alpha / factor.alpha.sum(), theta[f"probabilities[{f}]"], atol=0.01)
-
-
-def test_records_take_one_parameter_each_where_asked():
-    system, rng = regression(), np.random.default_rng(4)
-    parameters = system.sample(50_000, rng)
-    values, codes = system.records(parameters, 50_000, rng)
-    np.testing.assert_allclose(np.bincount(codes[:, 0]) / 50_000, [0.5, 0.25, 0.25], atol=0.015)
-    assert values[:, 0].mean() == pytest.approx(0.5, abs=0.03)
-
-
-def test_design_lists_constant_values_and_dummies_without_first_levels():
-    design = regression().design([[1.5, 2.5], [3.5, 4.5]], [[2, 0], [0, 1]])
-    np.testing.assert_array_equal(design, [[1, 1.5, 2.5, 0, 1, 0], [1, 3.5, 4.5, 0, 0, 1]])
-    np.testing.assert_array_equal(regression().regressors[1], [0, 1, 5, 3, 4])
-
-
 def test_axis_clamps_rounds_and_coarsens_as_declared():
     axis = Axis(-1.0, 1.0, 0.125, -8, 1, 8)
     x = np.array([-9.0, -1.0, -0.9, 0.0, 0.0624, 0.0626, 0.99, 1.0, 9.0])
@@ -92,13 +68,6 @@ def test_axis_clamps_rounds_and_coarsens_as_declared():
     np.testing.assert_array_equal(axis.values(x), [2 * ((k + 8 + 1) >> 1) - 8 for k in steps])
     assert axis.values(x).min() == -8
     assert axis.values(x).max() == 8
-
-
-def test_terms_multiply_clamped_values_and_indicators():
-    law, axis = DiscreteLaplace(1.0), Axis(-2.0, 2.0, 1.0, -2, 0, 4)
-    terms = [Term(0, law), Term(0, law, (0, 1)), Term(0, law, (1,), ((0, 2),)), Term(0, law, (), ((0, 2), (1, 1)))]
-    values, codes = np.array([[1.0, -2.0], [9.0, 0.0]]), np.array([[2, 1], [2, 0]])
-    np.testing.assert_array_equal(term_values(terms, [axis, axis], values, codes), [[1, -8, -4, 1], [1, 0, 0, 0]])
 
 
 @pytest.mark.parametrize(

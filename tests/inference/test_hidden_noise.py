@@ -16,8 +16,9 @@ from discreet.errors import QueryError
 from discreet.inference.hidden_markov import hidden_noise
 from discreet.inference.hidden_markov.hidden_chains import hidden_chains, prior_of
 from discreet.inference.hidden_markov.hidden_noise import noise_aware_chains
-from discreet.inference.hidden_markov.kernels.hidden_counts import EventCounts, EventPlan
+from discreet.inference.hidden_markov.kernels.hidden_counts import EventCounts, EventPlan, Noisy
 from discreet.inference.hidden_markov.kernels.hidden_couplings import advance
+from discreet.inference.hidden_markov.kernels.hidden_redivisions import redivide
 from discreet.inference.hidden_markov.kernels.hidden_states import Hidden
 from discreet.inference.network.kernels.network_layout import Released
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw
@@ -109,6 +110,73 @@ def test_the_posterior_of_a_tiny_log_is_that_of_enumeration(
     batches = np.array(found).reshape(50, -1, len(exact)).mean(1)
     error = batches.std(0, ddof=1) / np.sqrt(50)
     assert np.all(np.abs(batches.mean(0) - exact) < LIMIT * error + 1e-9)
+
+
+# ---- the division of two levels' events ------------------------------------------------------------------------------
+
+
+def exact_division(
+    totals: tuple[int, ...], released: np.ndarray, law: NoiseLaw, emission: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Posterior means of a profile of three levels and of all counts, by enumeration; one state, given totals."""
+    each = [[np.array([a, b, n - a - b]) for a in range(n + 1) for b in range(n + 1 - a)] for n in totals]
+    mass, profile, means = 0.0, np.zeros(3), np.zeros((len(totals), 3))
+    for counts in map(np.array, product(*each)):
+        log_weight = law.log_density(released - counts).sum() - gammaln(counts + 1.0).sum()
+        weight = np.exp(log_weight + dirichlet_multinomial(counts.sum(0)[np.newaxis], emission))
+        shapes = counts.sum(0) + emission
+        mass, profile = mass + weight, profile + weight * shapes / shapes.sum()
+        means += weight * counts
+    return profile / mass, means / mass
+
+
+def divided(totals: tuple[int, ...], released: np.ndarray, law: NoiseLaw, emission: float, rounds: int) -> np.ndarray:
+    """Profiles and counts after each round of `redivide` alone, in batches."""
+    family, cells, rng = (
+        HiddenMarkov(1, len(totals), 1, (("a", 3),), 1.0, emission),
+        len(totals),
+        np.random.default_rng(3),
+    )
+    hidden, _, plan = hidden_noise.start_chain(family, released, np.arange(cells), [law], KnownSize(sum(totals)), rng)
+    counts = np.array([[n, 0, 0] for n in totals])
+    state = EventCounts(counts.ravel(), np.array(totals), np.array([sum(totals), 0]))
+    noise = hidden_noise.released_counts(released, [law])
+    noisy = Noisy(hidden, np.exp(hidden.log_profiles), state, prior_of(family), noise, plan)
+    found = np.empty((rounds, 3 + counts.size))
+    for i in range(rounds):
+        redivide(noisy, rng)
+        found[i, :3], found[i, 3:] = noisy.profiles[0], state.levels
+    return found.reshape(50, -1, found.shape[1]).mean(1)
+
+
+DIVISIONS: list[tuple[NoiseLaw, float]] = [
+    (DiscreteLaplace(3.0), 0.5),
+    (DiscreteGaussian(2.0), 1.0),
+    (DiscreteLaplace(1.0), 2.0),
+]
+
+
+@pytest.mark.parametrize(("law", "emission"), DIVISIONS, ids=str)
+@pytest.mark.parametrize("windows", ["wide", "narrow"])
+def test_divisions_alone_reach_the_posterior(windows: str, law: NoiseLaw, emission: float) -> None:
+    """The counts of a cell outside its window stay: with narrow windows, too, the law is the right one."""
+    totals, released = (4, 3, 2), np.array([[5.0, -2.0, 1.0], [0.0, 1.0, 3.0], [-4.0, 4.0, 1.0]])
+    if windows == "narrow":
+        released = released + np.array([[9.0, -9.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    batches = divided(totals, released, law, emission, 10_000)
+    exact = np.concatenate([np.ravel(part) for part in exact_division(totals, released, law, emission)])
+    error = batches.std(0, ddof=1) / np.sqrt(50)
+    assert np.all(np.abs(batches.mean(0) - exact) < LIMIT * error + 1e-9)
+
+
+def test_a_division_that_forgets_part_of_its_law_is_caught() -> None:
+    """The twin: the prior of the profile taken twice, noise of half the scale."""
+    totals, released = (4, 3, 2), np.array([[5.0, -2.0, 1.0], [0.0, 1.0, 3.0], [-4.0, 4.0, 1.0]])
+    batches = divided(totals, released, DiscreteLaplace(3.0), 0.5, 10_000)
+    error = batches.std(0, ddof=1) / np.sqrt(50)
+    for law, emission in ((DiscreteLaplace(3.0), 1.0), (DiscreteLaplace(1.5), 0.5)):
+        exact = np.concatenate([np.ravel(part) for part in exact_division(totals, released, law, emission)])
+        assert np.any(np.abs(batches.mean(0) - exact) > LIMIT * error)
 
 
 # ---- joint-distribution tests ----------------------------------------------------------------------------------------
@@ -220,7 +288,7 @@ def test_states_are_recovered_where_pretending_exactness_fails() -> None:
         truth = rng.multinomial(totals, rng.dirichlet(np.ones(levels), size=3)[exact])
         counts[name] = truth + np.round(rng.laplace(0.0, law.scale, size=truth.shape))
     aware = noise_aware_chains(
-        family, counts, dict.fromkeys(counts, law), KnownSize(int(totals.sum())), rng, draws=20, warm_up=80, chains=2
+        family, counts, dict.fromkeys(counts, law), KnownSize(int(totals.sum())), rng, draws=20, warm_up=200, chains=2
     )
     naive = hidden_chains(family, counts, rng, draws=20, chains=2)
     scores = {

@@ -155,7 +155,9 @@ def test_the_weak_prior_is_beta_and_lkj_within_the_bounds() -> None:
         correlation = within / np.sqrt(np.outer(own, own))
         # variances Beta(2, 6) of their room; correlations |R|^(eta - 1); d covariance = Π own dR d own
         log_prior = stats.beta(2.0, 6.0).logpdf(own / room).sum() - np.log(room).sum() - np.log(own).sum()
-        log_prior += (2.0 - 1.0) * np.linalg.slogdet(correlation)[1]
+        log_prior += (2.0 - 1.0) * np.linalg.slogdet(correlation)[1] + stats.beta(0.5, 0.5).logpdf(
+            (means + 1) / 2
+        ).sum()
         gaps.append(_without_noise(found, theta) - log_prior - _log_volume(found, theta))
     np.testing.assert_allclose(gaps, gaps[0], atol=1e-4)
 
@@ -198,11 +200,11 @@ def test_several_conjugate_numbers_have_the_normal_inverse_wishart_density() -> 
 
 
 def _grid_posterior(sums: tuple[float, float], law: DiscreteLaplace | DiscreteGaussian, n: int):
-    """Mean and variance of one number's rows on a grid: uniform means, variances Beta(1, 2) of their room."""
+    """Mean and variance of one number's rows on a grid: means Beta(1/2, 1/2), variances Beta(1, 2) of their room."""
     m = np.linspace(-1.0, 1.0, 1601)[1:-1, np.newaxis]
     ratio = (np.arange(1200) + 0.5) / 1200
     s = ratio * (1.0 - m**2)
-    weight = stats.beta(1.0, 2.0).logpdf(ratio) + np.zeros_like(m)
+    weight = stats.beta(1.0, 2.0).logpdf(ratio) + stats.beta(0.5, 0.5).logpdf((m + 1.0) / 2.0)
     weight = weight + law.log_density(sums[0] * REACH - n * m * REACH)
     wide = type(law)(law.width * REACH)
     weight = weight + wide.log_density((sums[1] - n * (s + m**2)) * REACH**2)
@@ -295,5 +297,3 @@ def test_a_simulated_law_knows_its_clamped_moments() -> None:
 def test_too_many_combinations_of_levels_are_refused() -> None:
     with pytest.raises(QueryError, match="at most 20000 combinations"):
         cells_of((100, 100, 100))
-
-

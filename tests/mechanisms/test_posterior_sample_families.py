@@ -281,7 +281,7 @@ def test_draws_of_tables_are_read_by_the_names_of_their_posteriors() -> None:
     assert posterior.values["f"].min() >= 0.2 - 1e-9
     with pytest.raises(dc.QueryError, match="must not be read off tempered draws"):
         posterior.interval(0.9)
-    assert set(posterior.predict(3)) == {"class", "f", "g"}
+    assert set(posterior.predict(3)) == {"c", "f", "g"}
 
 
 @pytest.mark.parametrize("sampler", [{"tempering": "natural"}, {"tempering": "likelihood"}, {"arithmetic": "exact"}])

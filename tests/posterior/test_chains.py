@@ -73,7 +73,7 @@ def test_density_evidence_and_predictions_without_a_record_are_refused(posterior
         posterior.log_density({"mu": 0.0})
     with pytest.raises(QueryError, match="normaliser"):
         posterior.log_evidence()
-    with pytest.raises(QueryError, match="record must be given"):
+    with pytest.raises(QueryError, match="must have a law of records"):
         ChainsPosterior({"mu": np.zeros((2, 10))}).predict(3)
 
 

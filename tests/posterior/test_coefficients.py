@@ -34,6 +34,7 @@ def draws_of(model: dc.LogisticRegression, values: np.ndarray, n: int = 100, **o
     return CoefficientDraws({query.parameter: values}, query, **given)
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.UnknownLevels")
 @pytest.mark.parametrize("radius", [None, 0.9])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("kind", ["pandas", "polars", "mapping"])
@@ -49,6 +50,7 @@ def test_new_rows_are_encoded_like_private_ones(kind: str, intercept: bool, radi
     np.testing.assert_allclose(new_rows(query, records), private, rtol=1e-13, atol=1e-15)
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.UnknownLevels")
 def test_numbers_written_as_texts_are_read_as_the_source_reads_them() -> None:
     texts = pd.DataFrame({"x": ["1.5", "nonsense", "", None, "inf", "1e400", "-0.25"], "y": 0})
     query = dc.LogisticRegression("y", ("x",)).query(dc.Schema(COLUMNS, n=7))

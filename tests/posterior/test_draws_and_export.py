@@ -53,7 +53,7 @@ def test_predictions() -> None:
     assert ONE.predict(20_000, rng).mean() == pytest.approx(ONE.values["theta"].mean(), abs=0.02)
     shares = np.bincount(VECTOR.predict(20_000, rng), minlength=3) / 20_000
     np.testing.assert_allclose(shares, VECTOR.mean()["theta"], atol=0.02)
-    with pytest.raises(QueryError, match=r"Draws\.predict must have the law of a record given \['weights'\]"):
+    with pytest.raises(QueryError, match=r"Draws\.simulate must have the law of a record given \['weights'\]"):
         Draws({"weights": np.array([[0.3, 0.7]])}).predict(1)
 
 

@@ -1,5 +1,7 @@
 """Posteriors of event logs: names of states that all draws share, answers, predictions, and the printed map."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -187,7 +189,7 @@ def test_densities_are_refused(posterior: EventLogPosterior) -> None:
 
 
 def test_the_printed_map_has_a_sign_for_every_cell(posterior: EventLogPosterior) -> None:
-    lines = posterior.table().splitlines()
+    lines = posterior.map().splitlines()
     assert lines[0] == "month    2026-01      2026-20"
     states = posterior.states()
     assert [line.split()[-1] for line in lines[1:]] == ["".join(str(k + 1) for k in row) for row in states]
@@ -213,3 +215,25 @@ def test_long_logs_wrap_and_long_names_are_cut() -> None:
     assert max(map(len, text.splitlines()[:-1])) <= 80  # all but the warning
     assert text.count("a region with a ver…") == 3
     assert text.count("and 20 rarer levels") == 3  # twelve states, four abreast
+
+
+def test_events_fall_where_the_true_counts_are(posterior: EventLogPosterior) -> None:
+    """Shares of a cell: (N + 1) / Σ (N + 1) on average, Dirichlet(N + 1) from table to table."""
+    totals = np.zeros(posterior.cells.shape, dtype=np.int64)
+    totals[..., 1, 2] = 40
+    known = replace(posterior, totals=totals)
+    weight, whole = 41.0, 41.0 + totals[0, 0].size - 1
+    grid = known.coordinates
+
+    def share(events) -> float:
+        return float(np.mean((events[grid.region] == 1) & (events[grid.time] == 2)))
+
+    rng = np.random.default_rng(8)
+    assert share(known.simulate(20_000, rng)) == pytest.approx(weight / whole, abs=0.018)
+    drawn = [share(known._given(given, 2000, rng)) for given in known._one_by_one(200, rng)]
+    due = np.sqrt(weight * (whole - weight) / (whole**2 * (whole + 1)) + weight * (whole - weight) / whole**2 / 2000)
+    assert np.mean(drawn) == pytest.approx(weight / whole, abs=5 * due / np.sqrt(200))
+    assert np.std(drawn) == pytest.approx(due, rel=0.25)
+    assert set(known.simulate(200, rng, time="2026-01")[grid.time]) == {0}
+    table = replace(known, declared=None).simulate(5, rng)
+    assert set(table) == {grid.region, grid.time, *grid.fields}

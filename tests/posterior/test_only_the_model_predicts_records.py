@@ -91,7 +91,7 @@ def squeezed(posterior: Draws) -> Draws:
         else rng.uniform(0.2, 0.9, 40)
         for name, array in posterior.values.items()
     }
-    return replace(posterior, values=values)
+    return replace(posterior, values=values, declared=None)  # codes, as the law draws them
 
 
 def pairs_with_draws() -> Iterator[tuple[str, Pair]]:
@@ -111,7 +111,7 @@ def check(model: str, pair: Pair) -> None:
     assert isinstance(read, Draws)
     for posterior in (read, squeezed(read)):
         if model in WITHOUT_LAW:
-            with pytest.raises(dc.QueryError, match=r"Draws\.predict must have the law of a record given \['mean'\]"):
+            with pytest.raises(dc.QueryError, match=r"Draws\.simulate must have the law of a record given \['mean'\]"):
                 posterior.predict(3)
             return
         records = posterior.predict(RECORDS, np.random.default_rng(7))
@@ -133,9 +133,8 @@ def test_predictions_follow_the_law_of_the_model(model: str, pair: Pair) -> None
     check(model, pair)
 
 
-def guessed(self: Draws, n: int, rng: np.random.Generator | None = None) -> Any:
+def guessed(self: Draws, n: int, rng: np.random.Generator) -> Any:
     """The old guess: whatever lies in [0, 1] is a probability."""
-    rng = np.random.default_rng(rng)
     array = next(iter(self.values.values()))
     if len(self.values) != 1 or array.ndim > 2 or array.min() < 0.0 or array.max() > 1.0:
         raise dc.QueryError(f"Draws.predict must have one vector of probabilities, got {sorted(self.values)}")
@@ -144,7 +143,7 @@ def guessed(self: Draws, n: int, rng: np.random.Generator | None = None) -> Any:
 
 
 def test_planted_guess_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Draws, "predict", guessed)
+    monkeypatch.setattr(Draws, "_new_records", guessed)
     red = set()
     for model, pair in PAIRS:
         try:
@@ -160,7 +159,8 @@ def test_waiting_times_are_not_zeros_and_ones() -> None:
     model, mechanism = dc.GammaExponential("wait", prior=(6.0, 12.0)), dc.DirectSample(draws=3)
     (release,) = dc.simulate(model, None, mechanism, runs=1, seed=1, n=200, schema=schema)
     times = release.posterior().predict(50, np.random.default_rng(1))
-    assert len(np.unique(times)) == 50
+    assert len(np.unique(times)) > 45  # some are clamped
+    assert times.max() <= 8
 
 
 def test_a_hidden_chain_predicts_its_profiles() -> None:
@@ -173,7 +173,7 @@ def test_a_hidden_chain_predicts_its_profiles() -> None:
         profiles = posterior.parameters.chains["stage"].reshape(len(states), -1, 2)
         each = np.arange(len(states))[:, None, None]
         due = profiles[each, states].mean(axis=(0, 1, 2))
-        events = posterior.predict(RECORDS, np.random.default_rng(3))
+        events = replace(posterior, declared=None).predict(RECORDS, np.random.default_rng(3))
         assert np.abs(np.bincount(events["stage"], minlength=2) / RECORDS - due).max() < ERRORS / np.sqrt(RECORDS)
 
 

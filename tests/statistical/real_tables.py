@@ -154,7 +154,12 @@ def cases() -> dict[str, tuple[Case, bool, tuple[tuple[int, float], ...]]]:
     for population, column, hard in columns:
         add(f"Normal {column}", dc.Normal(column), population, hard=hard)
         if column in ROBUST:
-            add(f"Normal robust {column}", dc.Normal(column, robust=True), population, hard=column in ("rings", "hours_per_week"))
+            add(
+                f"Normal robust {column}",
+                dc.Normal(column, robust=True),
+                population,
+                hard=column in ("rings", "hours_per_week"),
+            )
     deviations = {"rings": 3.2, "hours_per_week": 12.3, "wide": 13.6, "capital_gain": 7400.0, "area_error": 45.5}
     for population, column, hard in columns:
         if column in deviations:

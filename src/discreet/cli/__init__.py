@@ -16,6 +16,7 @@ from discreet.cli import interrupts, streams, terminal
 from discreet.cli import ledger_command as ledger
 from discreet.cli import plan_command as plan
 from discreet.cli import posterior_command as posterior
+from discreet.cli import records_command as records
 from discreet.cli import release_command as release
 
 __all__ = ["app", "main"]
@@ -29,6 +30,8 @@ app.command()(plan.plan)
 app.command()(compare.compare)
 app.command()(release.release)
 app.command()(posterior.posterior)
+app.command()(records.synthesize)
+app.command()(records.predict)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(calibrate.app, name="calibrate")
 

@@ -37,6 +37,6 @@ def event_log(folder: Path, screen: terminal.Screen) -> dict[str, Any]:
         ("found", f"adjusted Rand index {index:.3f} against the true states (1 is equal, 0 is chance)"),
     ]
     terminal.facts(screen, "6  Hidden states of an event log", lines)
-    screen.block(posterior.table())
+    screen.block(posterior.map())
     screen.print()
     return {"release": release.to_json(), "states": posterior.states().tolist(), "adjusted_rand": index}

@@ -18,6 +18,9 @@ def posterior(
     plug_in: Annotated[
         bool, typer.Option("--plug-in", help="Pretend that the noisy statistics are exact: over-confident.")
     ] = False,
+    joint: Annotated[
+        bool, typer.Option("--joint", help="All tables of a network together, by chains: slower.")
+    ] = False,
     prior: Annotated[str | None, typer.Option(help="Another public prior, e.g. 2,5, at no cost.")] = None,
     pooling: Annotated[
         str | None, typer.Option(help='"partial": groups come from one population and learn from each other.')
@@ -45,15 +48,18 @@ def posterior(
     if pooling not in (None, "partial"):
         raise QueryError(f'Release.posterior pooling must be "partial", got {pooling!r}')
     chosen: Literal["partial"] | None = None if pooling is None else "partial"
+    if plug_in and joint:
+        raise QueryError("Release.posterior kind must be one of --plug-in and --joint, got both")
+    asked: Literal["noise-aware", "plug-in", "joint"] = "plug-in" if plug_in else "joint" if joint else "noise-aware"
     read = release.posterior(
-        "plug-in" if plug_in else "noise-aware",
+        asked,
         prior=_prior(prior),
         pooling=chosen,
         progress=terminal.counter("sampling"),
     )
     rows = estimates(release.query, read, level)
     noisy = release.mechanism.laws(release.query)
-    kind = "draws" if not noisy else "plug-in" if plug_in else "noise-aware"
+    kind = asked if noisy else "draws"
     if as_json:
         body = {"release": str(file), "kind": kind, "level": level, "guarantee": release.guarantee.to_json()}
         body |= {"notice": release.notice} if release.notice else {}
@@ -76,7 +82,7 @@ def posterior(
     screen.print(table)
     if isinstance(read, EventLogPosterior):
         screen.print()
-        screen.block(read.table())
+        screen.block(read.map())
 
 
 def _convergence(read: Any) -> dict[str, Any]:
@@ -96,6 +102,8 @@ def _states(read: Any) -> dict[str, Any]:
 
 KINDS = {
     "noise-aware": "noise-aware: the privacy noise is part of the model, and the intervals cover what they say",
+    "joint": "noise-aware, from all tables together: the privacy noise is part of the model, and the intervals cover "
+    "what they say",
     "plug-in": "plug-in: the noisy statistics are taken as exact, and the intervals are too narrow",
     "draws": "private draws of a tempered posterior, wider than the posterior itself; the mean is theirs; an interval "
     "is given where the law of a draw given the parameter is known",

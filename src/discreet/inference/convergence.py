@@ -87,13 +87,14 @@ def until_mixed(
         What users see of the draws, where that is not the draws themselves; it is what must mix.
     """
     drawn = dict(more(min(first, most)))
-    made = min(first, most)
-    while made < most and not mixing(reported(drawn)).converged:
+    made, mixed = min(first, most), mixing(reported(drawn)).converged
+    while made < most and not mixed:
         further = min(made, most - made)
         newer = more(further)
         drawn = {name: np.concatenate([values, newer[name]], axis=1) for name, values in drawn.items()}
         made += further
-        if further >= first and not mixing(reported(drawn)).converged and mixing(reported(newer)).converged:
+        mixed = mixing(reported(drawn)).converged
+        if not mixed and further >= first and mixing(reported(newer)).converged:
             return dict(newer)
     return drawn
 

@@ -89,14 +89,14 @@ class Calibration:
 class Reading:
     """How a release is asked to be read: what `Release.posterior` was given."""
 
-    kind: Literal["noise-aware", "plug-in"] = "noise-aware"
+    kind: Literal["noise-aware", "plug-in", "joint"] = "noise-aware"
     prior: Any = None
     pooling: Literal["partial"] | None = None
     progress: Progress = None
 
     def check_plain(self) -> None:
         """Refuse what only noisy statistics can do: draws have been drawn from one prior, and hold no noise."""
-        if self.prior is not None or self.kind == "plug-in" or self.pooling is not None:
+        if self.prior is not None or self.kind != "noise-aware" or self.pooling is not None:
             raise QueryError("Release.posterior of released draws must keep their own prior and kind, got another")
 
 

@@ -12,11 +12,13 @@ from discreet.errors import QueryError
 from discreet.noise import NoiseLaw
 from discreet.posterior import Draws, GroupedPosterior, Likelihood, Posterior, RecordLaw, Scalar, pooled_posterior
 from discreet.posterior.given_draws import LogDraws
+from discreet.posterior.records.declared_records import DeclaredRecords
 from discreet.queries.losses.base import Query
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 
 __all__ = [
+    "Kind",
     "Laws",
     "Model",
     "Progress",
@@ -35,6 +37,7 @@ __all__ = [
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-6, 1e12
 
 Value = Mapping[str, Any]
+Kind = Literal["noise-aware", "plug-in", "joint"]
 Laws = Mapping[str, NoiseLaw]  # of the noise on each released statistic
 Progress = Callable[[int], None] | None  # called with the number of states of chains done since the last call
 Simulated = tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]
@@ -78,7 +81,7 @@ class StatisticsModel(Model):
     """What models of statistics inherit: how a release of any kind is read, and what public records add.
 
     A model writes `posterior`, `plug_in` and `strengthened`; a model of one parameter also `population`, `likelihood`
-    and `known_from`, and one that says how a record is drawn `record_law`.
+    and `known_from`, and one that says how a record is drawn `record_law` and `record_columns`.
     """
 
     @abstractmethod
@@ -92,6 +95,12 @@ class StatisticsModel(Model):
     @abstractmethod
     def plug_in(self, query: Statistics, value: Value) -> Posterior:
         """Foulds's posterior: project the noisy statistics and pretend they are exact. Over-confident."""
+
+    def joint(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> Posterior:
+        """The posterior given all statistics together, where `posterior` reads them in parts; refused elsewhere."""
+        raise QueryError(
+            f'Release.posterior kind must be "noise-aware" or "plug-in" for {type(self).__name__}, got "joint"'
+        )
 
     def strengthened(self, query: Statistics, value: Value) -> Self:
         """The same model with its prior strengthened by the exact statistics of public records."""
@@ -113,6 +122,10 @@ class StatisticsModel(Model):
         """How a record is drawn given the parameters by name, so that released draws of them can predict."""
         return None
 
+    def record_columns(self, schema: Schema) -> DeclaredRecords | None:
+        """What the columns are called that the law of a record draws; None where there is no such law."""
+        return None
+
     def updated(self, public: Any) -> Self:
         """The same model with its prior strengthened by the records of a public dataset, which cost nothing."""
         if not hasattr(public, "source"):
@@ -126,20 +139,25 @@ class StatisticsModel(Model):
         value: Value,
         laws: Laws,
         *,
-        kind: Literal["noise-aware", "plug-in"] = "noise-aware",
+        kind: Kind = "noise-aware",
         pooling: Literal["partial"] | None = None,
         progress: Progress = None,
     ) -> Posterior:
         """The posterior of the table, or of every group, which with pooling learn from each other."""
-        if pooling is not None and (pooling != "partial" or not query.groups or kind == "plug-in"):
+        if pooling is not None and (pooling != "partial" or not query.groups or kind != "noise-aware"):
             raise QueryError(
                 'Release.posterior pooling must be "partial", of a noise-aware release with by=, '
                 f"got pooling={pooling!r}, kind={kind!r}, by={query.by!r}"
             )
 
+        columns = self.record_columns(query.schema)
+
         def one(value: Value) -> Posterior:
             """Of the table, or of one group of it."""
-            return self.plug_in(query, value) if kind == "plug-in" else self.posterior(query, value, laws, progress)
+            if kind == "plug-in":
+                return self.plug_in(query, value).of_columns(columns)
+            read = self.joint if kind == "joint" else self.posterior
+            return read(query, value, laws, progress).of_columns(columns)
 
         if query.by is None:
             return one(value)
@@ -150,12 +168,13 @@ class StatisticsModel(Model):
         if population is None:
             raise QueryError(f"Release.posterior pooling must have a model of one parameter, got {type(self).__name__}")
         likelihoods = {level: self.likelihood(query, own, laws) for level, own in values.items()}
-        return pooled_posterior(query.by, likelihoods, population)
+        return pooled_posterior(query.by, likelihoods, population).of_columns(columns)
 
     def given_draws(self, query: Statistics, value: Value, note: str, log_draws: LogDraws | None) -> Draws:
         """Released draws, and for one parameter what their law says of it; a private number of rows leaves it open."""
         known = None if log_draws is None or query.total is None else self.known_from(query, log_draws)
-        return Draws(value, query.draw_levels, note, known, self.record_law(query.schema))
+        law, columns = self.record_law(query.schema), self.record_columns(query.schema)
+        return Draws(value, query.draw_levels, note, known, law, declared=columns)
 
 
 def checked_prior(field: str, prior: Any) -> float | tuple[float, ...]:

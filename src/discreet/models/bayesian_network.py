@@ -19,8 +19,15 @@ from discreet.errors import QueryError
 from discreet.inference.counts.simplex import dirichlet_draws, draw_codes
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value
 from discreet.numerics.arrays import Array
-from discreet.posterior import ChainsPosterior, NetworkRecords, network_from_tables
-from discreet.queries.counts_and_sums import Counts, levels_of
+from discreet.posterior import (
+    ChainsPosterior,
+    NetworkPosterior,
+    NetworkRecords,
+    network_from_families,
+    network_from_tables,
+)
+from discreet.posterior.records.declared_records import DeclaredRecords
+from discreet.queries.counts_and_sums import Counts, level_column, levels_of
 from discreet.queries.families import ConditionalTable, DirichletTables
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
@@ -29,6 +36,7 @@ __all__ = ["BayesianNetwork"]
 
 
 PLUG_IN_DRAWS = (4, 1000)
+FIRST, MOST = 1000, 16_000  # draws of each joint chain before it is asked whether they mixed, and at most
 
 
 @dataclass(frozen=True)
@@ -81,11 +89,16 @@ class BayesianNetwork(StatisticsModel):
         return Statistics(schema, tables, family).grouped(self.by)
 
     def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
-        """Draws of all conditional probabilities, by augmentation of the unseen records: exact at any n."""
+        """Exact independent draws of every node's probabilities, given the table of the node and its parents."""
         schema = query.schema
-        return network_from_tables(
-            value, query.sizes, self.parents, self._priors(schema), laws, self._levels(schema), progress=progress
-        )
+        facts = (value, query.sizes, self.parents, self._priors(schema), laws, self._levels(schema))
+        return self._answers(schema, network_from_families(*facts))
+
+    def joint(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
+        """Draws given all tables together, by augmentation of the unseen records: exact at any n once they mixed."""
+        facts = (value, query.sizes, self.parents, self._priors(query.schema), laws, self._levels(query.schema))
+        found = network_from_tables(*facts, draws=FIRST, most=MOST, progress=progress)
+        return self._answers(query.schema, found)
 
     def plug_in(self, query: Statistics, value: Value) -> ChainsPosterior:
         """Clip the noisy tables at zero and update the priors with them."""
@@ -95,7 +108,8 @@ class BayesianNetwork(StatisticsModel):
             chains[name] = dirichlet_draws(np.broadcast_to(alpha, (*PLUG_IN_DRAWS, *alpha.shape)), rng)
         levels = self._levels(query.schema)
         axes = {name: {f"{node}_level": levels[node] for node in (*of, name)} for name, of in self.parents.items()}
-        return ChainsPosterior(chains, axes, "plug-in posterior of a network", NetworkRecords(self.parents))
+        read = ChainsPosterior(chains, axes, "plug-in posterior of a network", NetworkRecords(self.parents))
+        return self._answers(query.schema, read)
 
     def strengthened(self, query: Statistics, value: Value) -> "BayesianNetwork":
         """The same model with the family tables of a public dataset added to its priors."""
@@ -105,6 +119,10 @@ class BayesianNetwork(StatisticsModel):
     def record_law(self, schema: Schema) -> NetworkRecords:
         """Codes of all columns, parents before children."""
         return NetworkRecords(self.parents)
+
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """All columns of the graph."""
+        return DeclaredRecords.levels(schema, *self.parents)
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Conditional probabilities from their priors, then n rows in the order of the graph."""
@@ -116,6 +134,9 @@ class BayesianNetwork(StatisticsModel):
             given = tuple(rows[parent] for parent in self.parents[name])
             rows[name] = draw_codes(np.broadcast_to(truth[name][given], (n, prior.shape[-1])), rng)
         return truth, rows
+
+    def _answers(self, schema: Schema, chains: ChainsPosterior) -> NetworkPosterior:
+        return NetworkPosterior.of(chains, self.parents, {name: level_column(schema, name) for name in self.parents})
 
     def _levels(self, schema: Schema) -> dict[str, tuple[str, ...]]:
         return {name: levels_of(schema, name) for name in self.parents}

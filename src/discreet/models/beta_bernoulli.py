@@ -22,6 +22,7 @@ from discreet.posterior import (
     two_count_likelihood,
 )
 from discreet.posterior.given_draws import LogDraws
+from discreet.posterior.records.declared_records import DeclaredRecords, LevelCells
 from discreet.queries.counts_and_sums import Counts
 from discreet.queries.families import Dirichlet
 from discreet.queries.statistics import Statistics
@@ -98,6 +99,10 @@ class BetaBernoulli(StatisticsModel):
     def record_law(self, schema: Schema) -> OneParameter:
         """Codes 0 and 1."""
         return OneParameter("probability", BernoulliRecord())
+
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """The column itself."""
+        return DeclaredRecords.alone(LevelCells.of(schema, self.column))
 
     def implied_schema(self) -> Schema:
         """One binary column."""

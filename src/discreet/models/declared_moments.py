@@ -4,10 +4,10 @@ A column is clamped to its bounds and that is what means, variances and least-sq
 leads to the rows' own moments (`inference.gaussian.unseen_moments`), and these to the population's. Without a user's
 conjugate prior the prior is weak and lives within the bounds:
 
-    means           uniform between the bounds, in every level
-    variances       as a share of the room that a mean leaves them, Beta(1, 2); of several columns Beta(2, 6), which
-                    keeps matrices away from the edge; correlations LKJ(2)
-    regression      slopes Cauchy of scale 1 in half-ranges, residual variance Beta(1, 2) of its room
+    means           Beta(1/2, 1/2) between the bounds, in every level
+    variances       as a share of the room that a mean leaves them, Beta(1/4, 2); of several columns Beta(1/2, 2),
+                    correlations LKJ(2)
+    regression      slopes Cauchy of scale 1 in half-ranges, residual variance Beta(1/2, 2) of its room
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,9 +31,9 @@ __all__ = ["ONE_NUMBER", "REGRESSION", "SEVERAL_NUMBERS", "Declared", "DrawnLaw"
 
 SEED = 0  # of the chains: public, so that a release has one posterior
 
-ONE_NUMBER = BoxPrior(1.0, 2.0)
-SEVERAL_NUMBERS = BoxPrior(2.0, 6.0)
-REGRESSION = BoxPrior(2.0, 6.0, slopes=1.0)
+ONE_NUMBER = BoxPrior(0.25, 2.0)
+SEVERAL_NUMBERS = BoxPrior(0.5, 2.0)
+REGRESSION = BoxPrior(0.5, 2.0, slopes=1.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ import numpy as np
 from discreet.errors import QueryError
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, checked_prior, dirichlet_prior
 from discreet.posterior import DirichletLattice, DirichletPosterior, LevelRecord, OneParameter, dirichlet_from_counts
+from discreet.posterior.records.declared_records import DeclaredRecords, LevelCells
 from discreet.queries.counts_and_sums import Counts
 from discreet.queries.families import Dirichlet
 from discreet.queries.statistics import Statistics
@@ -52,6 +53,10 @@ class DirichletCategorical(StatisticsModel):
     def record_law(self, schema: Schema) -> OneParameter:
         """Codes of the levels."""
         return OneParameter("probabilities", LevelRecord())
+
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """The column itself."""
+        return DeclaredRecords.alone(LevelCells.of(schema, self.column))
 
     def implied_schema(self) -> Schema | None:
         """As many levels as the prior has numbers; one number for all says nothing about the levels."""

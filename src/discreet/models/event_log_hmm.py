@@ -21,6 +21,7 @@ from discreet.inference.hidden_markov.hidden_noise import noise_aware_chains
 from discreet.inference.hidden_markov.label_alignment import frequency_order
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, column_names, prior_number
 from discreet.posterior import EventGrid, EventLogChain, EventLogPosterior
+from discreet.posterior.records.declared_records import DeclaredRecords
 from discreet.queries.counts_and_sums import Counts, levels_of
 from discreet.queries.families import HiddenMarkov
 from discreet.queries.statistics import Statistics
@@ -29,6 +30,7 @@ from discreet.schema import Schema
 __all__ = ["EventLogHMM"]
 
 SEED = 0  # public and fixed: the same release gives the same answers
+FIRST, MOST = 500, 4000  # draws of each chain before it is asked whether they mixed, and at most
 MOST_STATES = 50
 TAKEN = ("state", "start", "transition", "hidden state", "hidden_state", "next_hidden_state")  # used by posteriors
 
@@ -97,20 +99,27 @@ class EventLogHMM(StatisticsModel):
         """Draws of states, profiles and transitions given the noisy tables and the law of their noise."""
         counts = {name: np.asarray(value[name], dtype=np.int64) for name in self.fields}
         rng = np.random.default_rng(SEED)
-        draws = noise_aware_chains(self._family(query.schema), counts, laws, query.sizes, rng, progress=progress)
+        draws = noise_aware_chains(
+            self._family(query.schema), counts, laws, query.sizes, rng, draws=FIRST, most=MOST, progress=progress
+        )
         return EventLogPosterior.from_draws(draws, self.coordinates(query.schema), self._title("posterior"))
 
     def plug_in(self, query: Statistics, value: Value) -> EventLogPosterior:
         """Pretend that the noisy tables are exact; a state's sums, not its cells, are clipped at zero."""
         counts = {name: np.asarray(value[name], dtype=float) for name in self.fields}
         rng = np.random.default_rng(SEED)
-        draws = hidden_chains(self._family(query.schema), counts, rng, sampler=self.sampler)
+        draws = hidden_chains(self._family(query.schema), counts, rng, draws=FIRST, most=MOST, sampler=self.sampler)
         return EventLogPosterior.from_draws(draws, self.coordinates(query.schema), self._title("plug-in posterior"))
 
     def given_chain(self, query: Statistics, states: Any, profiles: Mapping[str, Any], note: str) -> EventLogChain:
         """What a released chain of hidden states says; it is tempered, and the note says how much."""
         family, grid = self._family(query.schema), self.coordinates(query.schema)
-        return EventLogChain.from_chain(family, grid, np.asarray(states, dtype=np.int64), profiles, note)
+        chain = EventLogChain.from_chain(family, grid, np.asarray(states, dtype=np.int64), profiles, note)
+        return chain.of_columns(self.record_columns(query.schema))
+
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """Region and time of an event, and its fields given the state of that cell."""
+        return DeclaredRecords.levels(schema, self.region, self.time, *self.fields)
 
     def updated(self, public: Any) -> NoReturn:
         """Refused: states have no names that a stronger prior could speak of."""

@@ -40,7 +40,8 @@ from discreet.models.gaussian import (
 )
 from discreet.models.plausible_priors import too_wide
 from discreet.numerics.arrays import Array
-from discreet.posterior import ChainsPosterior
+from discreet.posterior import ChainsPosterior, RegressionPosterior
+from discreet.posterior.records.declared_records import NumberColumn
 from discreet.queries.counts_and_sums import Axis, levels_of
 from discreet.queries.second_stage import followed_by_influences
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
@@ -190,14 +191,20 @@ class LinearRegression(StatisticsModel):
     def _declared(self, schema: Schema) -> Declared:
         axes = self._axes(schema)
         conjugate = (*(self.feature_prior is not None for _ in axes[:-1]), self.prior is not None)
-        box = REGRESSION if len(axes) > 1 else replace(REGRESSION, slopes=0.0, low=1.0, high=2.0)
+        box = REGRESSION if len(axes) > 1 else replace(REGRESSION, slopes=0.0)
         return Declared(self._system(schema), axes, box, conjugate, self.level_prior)
 
     def _answers(self, schema: Schema, coefficients: Array, variance: Array) -> ChainsPosterior:
         labels = {"coefficients": {"coefficient": self.coefficient_names(schema)}}
         found = {"coefficients": coefficients, "variance": variance}
-        title = f"least-squares coefficients of {self.target}, columns as declared{widths(self.robust)}"
-        return ChainsPosterior(found, labels, title)
+        columns = (*self._numbers(schema)[:-1], *self._categories(schema))  # in the order of the coefficients
+        return RegressionPosterior(
+            found,
+            labels,
+            f"least-squares coefficients of {self.target}, columns as declared{widths(self.robust)}",
+            features={name: schema.column(name) for name in columns},
+            target=NumberColumn.of(schema, self.target),
+        )
 
 
 def _with_shifts(node: NormalNode, factors: int, effects: int) -> NormalNode:

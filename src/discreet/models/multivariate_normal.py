@@ -28,6 +28,7 @@ from discreet.models.gaussian import (
 from discreet.models.plausible_priors import elsewhere, share_of_records
 from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior
+from discreet.posterior.records.declared_records import DeclaredRecords
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.second_stage import followed_by_influences
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
@@ -40,8 +41,8 @@ __all__ = ["MultivariateNormal"]
 class MultivariateNormal(StatisticsModel):
     """Mean vector and covariance matrix of bounded columns as declared.
 
-    `prior` is (mean, strength, degrees, scale): a vector, two numbers and a matrix; without one it is weak, and uniform
-    within the bounds for every mean.
+    `prior` is (mean, strength, degrees, scale): a vector, two numbers and a matrix; without one it is weak,
+    within the bounds.
     `robust=True` spends 5% of the budget on how heavy the tails are and how rows of a person go together, for the width
     of every variance (of covariances nothing is asked).
     """
@@ -99,6 +100,10 @@ class MultivariateNormal(StatisticsModel):
         mean, covariance = law.means_and_covariance()
         return {"mean": mean, "covariance": covariance}, law.rows(n, rng)
 
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """All columns."""
+        return DeclaredRecords.numbers(schema, *self.columns)
+
     def _axes(self, schema: Schema) -> tuple[Axis, ...]:
         return moment_axes(schema, self.columns)
 
@@ -119,7 +124,7 @@ class MultivariateNormal(StatisticsModel):
 
 @dataclass(frozen=True)
 class _NormalRecords:
-    """New records, before clamping: a column of cells by name."""
+    """New records, a column of cells by name; they are clamped to what is declared afterwards."""
 
     columns: tuple[str, ...]
 

@@ -22,6 +22,7 @@ from discreet.posterior import (
     naive_bayes_from_tables,
     plug_in_from_tables,
 )
+from discreet.posterior.records.declared_records import DeclaredRecords, LevelCells
 from discreet.queries.counts_and_sums import Counts
 from discreet.queries.families import ConditionalTable, DirichletTables
 from discreet.queries.statistics import Statistics
@@ -87,14 +88,14 @@ class NaiveBayes(StatisticsModel):
             tables={name: np.asarray(value[name], dtype=float) for name in self.features},
             sizes=query.sizes,
             laws={name: laws[name] for name in self.features},
-            columns={name: self._column(query.schema, name) for name in self.features},
+            columns=self._columns(query.schema),
             **self._facts(query.schema),
         )
 
     def plug_in(self, query: Statistics, value: Value) -> NaiveBayesPlugIn:
         """Clip the noisy tables at zero and update the priors with them; class counts are averaged over the tables."""
         tables = {name: np.asarray(value[name], dtype=float) for name in self.features}
-        return plug_in_from_tables(tables=tables, **self._facts(query.schema))
+        return plug_in_from_tables(tables=tables, columns=self._columns(query.schema), **self._facts(query.schema))
 
     def strengthened(self, query: Statistics, value: Value) -> "NaiveBayes":
         """The same model with the tables of a public dataset added to its priors."""
@@ -111,6 +112,11 @@ class NaiveBayes(StatisticsModel):
     def record_law(self, schema: Schema) -> NetworkRecords:
         """Codes of "class" and of the features given it."""
         return NetworkRecords({"class": (), **dict.fromkeys(self.features, ("class",))})
+
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """Target and features; the law draws the target under the name of the class."""
+        features = {name: LevelCells.of(schema, name) for name in self.features}
+        return DeclaredRecords({"class": LevelCells.of(schema, self.target), **features})
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Parameters from their priors, then n rows."""
@@ -164,6 +170,9 @@ class NaiveBayes(StatisticsModel):
 
     def _levels(self, schema: Schema, name: str) -> tuple[str, ...]:
         return self._column(schema, name).levels
+
+    def _columns(self, schema: Schema) -> dict[str, LevelColumn]:
+        return {name: self._column(schema, name) for name in self.features}
 
     def _column(self, schema: Schema, name: str) -> LevelColumn:
         column = schema.column(name)

@@ -31,6 +31,7 @@ from discreet.models.gaussian import (
 from discreet.models.plausible_priors import elsewhere, share_of_records, too_wide
 from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior
+from discreet.posterior.records.declared_records import DeclaredRecords, NumberColumn
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.second_stage import followed_by_influences
 from discreet.queries.statistics import Statistics, moment_axes, moment_query
@@ -43,7 +44,7 @@ __all__ = ["Normal"]
 class Normal(StatisticsModel):
     """Mean and variance of a bounded column as declared.
 
-    `prior` is (mean, strength, shape, scale); without one it is weak, and uniform within the bounds. `robust=True`
+    `prior` is (mean, strength, shape, scale); without one it is weak, within the bounds. `robust=True`
     spends 5% of the budget on how heavy the tails are and how rows of a person go together, for the variance's width.
     """
 
@@ -108,6 +109,10 @@ class Normal(StatisticsModel):
         title = f"mean and variance of {self.column} as declared{widths(self.robust)}"
         return ChainsPosterior({"mean": mean, "variance": variance}, {}, title, _NormalCells())
 
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """The column itself."""
+        return DeclaredRecords.alone(NumberColumn.of(schema, self.column))
+
     def _axes(self, schema: Schema) -> tuple[Axis, ...]:
         return moment_axes(schema, (self.column,))
 
@@ -122,7 +127,7 @@ class Normal(StatisticsModel):
 
 @dataclass(frozen=True)
 class _NormalCells:
-    """New cells, before clamping."""
+    """New cells; they are clamped to what is declared afterwards."""
 
     def draw(self, parameters: Mapping[str, NDArray[np.float64]], rng: np.random.Generator) -> NDArray[np.float64]:
         """One cell for every mean and variance."""

@@ -21,6 +21,7 @@ from discreet.numerics.arrays import Array
 from discreet.numerics.cut_normal import CutNormal
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws, curve_given_draws
+from discreet.posterior.records.declared_records import DeclaredRecords, NumberColumn
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families import GaussianMean
 from discreet.queries.statistics import Statistics
@@ -113,6 +114,10 @@ class NormalMean(StatisticsModel):
     def record_law(self, schema: Schema) -> OneParameter:
         """Cells within the bounds with this mean and deviation: a Beta law on the range."""
         return OneParameter("mean", self._record(schema))
+
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """The column itself."""
+        return DeclaredRecords.alone(NumberColumn.of(schema, self.column))
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """A mean from the prior within the bounds, then n cells."""

@@ -18,6 +18,7 @@ from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.numerics.arrays import Array
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws, curve_given_draws
+from discreet.posterior.records.declared_records import DeclaredRecords, NumberColumn
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.families import ExponentialRate, OneSum, PoissonRate
 from discreet.queries.statistics import Statistics
@@ -94,8 +95,12 @@ class RateModel(StatisticsModel):
         return Scalar("rate", "log", *_log_moments(self.prior), record=self.record(self._axis(schema)))
 
     def record_law(self, schema: Schema) -> OneParameter:
-        """Records of the rate, before clamping."""
+        """Records of the rate."""
         return OneParameter("rate", self.record(self._axis(schema)))
+
+    def record_columns(self, schema: Schema) -> DeclaredRecords:
+        """The column itself."""
+        return DeclaredRecords.alone(NumberColumn.of(schema, self.column))
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """A rate from the prior, then n records."""

@@ -19,9 +19,13 @@ from discreet.posterior.level_probabilities import (
     SharesByColumn,
     dirichlet_from_counts,
 )
+from discreet.posterior.network_families import network_from_families
 from discreet.posterior.network_tables import NetworkRecords, network_from_tables
 from discreet.posterior.pooled import Likelihood, PooledPosterior, Scalar, pooled_posterior
 from discreet.posterior.record_laws import BernoulliRecord, LevelRecord, OneParameter, RecordLaw
+from discreet.posterior.records.declared_records import DeclaredRecords
+from discreet.posterior.records.network_answers import NetworkPosterior
+from discreet.posterior.records.regression_answers import RegressionPosterior
 
 __all__ = [
     "BernoulliRecord",
@@ -29,6 +33,7 @@ __all__ = [
     "ChainsPosterior",
     "CoefficientDraws",
     "CurvePosterior",
+    "DeclaredRecords",
     "DirichletLattice",
     "DirichletPosterior",
     "Draws",
@@ -41,11 +46,13 @@ __all__ = [
     "Link",
     "NaiveBayesPlugIn",
     "NaiveBayesPosterior",
+    "NetworkPosterior",
     "NetworkRecords",
     "OneParameter",
     "PooledPosterior",
     "Posterior",
     "RecordLaw",
+    "RegressionPosterior",
     "Scalar",
     "SharesByColumn",
     "beta_from_count",
@@ -54,6 +61,7 @@ __all__ = [
     "curve_posterior",
     "dirichlet_from_counts",
     "naive_bayes_from_tables",
+    "network_from_families",
     "network_from_tables",
     "plug_in_from_tables",
     "pooled_posterior",

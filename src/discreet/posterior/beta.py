@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.checks import check_released
 from discreet.errors import QueryError
@@ -31,6 +31,7 @@ from discreet.numerics.arrays import Array
 from discreet.numerics.gamma_functions import log_arrangements, log_polya
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import Axes
+from discreet.posterior.record_laws import BernoulliRecord
 from discreet.schema.row_counts import Sizes
 
 __all__ = ["BetaMixture", "beta_from_count", "beta_from_two_counts", "two_count_likelihood"]
@@ -97,14 +98,12 @@ class BetaMixture(Posterior):
         """Log posterior density at each x; -inf outside (0, 1)."""
         return self._curve.log_density(np.asarray(x, dtype=float))
 
-    def predict(self, n: int, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
-        """Codes 0 and 1 of n new records, each an independent draw from the posterior predictive law."""
-        rng = np.random.default_rng(rng)
-        return (rng.random(n) < self.sample(n, rng)).astype(np.int64)
-
     def log_evidence(self) -> float:
         """Log-probability (density, for continuous noise) of the release under the model."""
         return self.log_marginal
+
+    def _law(self) -> BernoulliRecord:
+        return BernoulliRecord()
 
     def _title(self) -> str:
         return "posterior of one probability"

@@ -72,13 +72,6 @@ class ChainsPosterior(Posterior):
         chosen = np.random.default_rng(rng).choice(count, size=n, replace=n > count)
         return {name: values[chosen] for name, values in flat.items()}
 
-    def predict(self, n: int, rng: np.random.Generator | None = None) -> Any:
-        """New records, each given its own draw of the parameters."""
-        if self.record is None:
-            raise QueryError("ChainsPosterior.record must be given for predictions, got None")
-        rng = np.random.default_rng(rng)
-        return self.record.draw(self.sample(n, rng), rng)
-
     def rhat(self) -> Answers:
         """Rank-normalised split R-hat, by parameter: near 1 where the chains agree."""
         return dict(self._diagnosed[0])
@@ -110,6 +103,9 @@ class ChainsPosterior(Posterior):
     def labels(self, name: str) -> list[str]:
         """The names of a parameter's coordinates, in order."""
         return labels(name, self.axes.get(name, {}))
+
+    def _law(self) -> RecordLaw:
+        return super()._law() if self.record is None else self.record
 
     def _title(self) -> str:
         return self.title

@@ -3,20 +3,27 @@
 The plug-in posterior is there for comparison; it is over-confident.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from discreet.inference.counts.simplex import dirichlet_draws, draw_codes, log_dirichlet, sums_of_others
-from discreet.numerics.arrays import Array
+from discreet.inference.counts.simplex import dirichlet_draws, log_dirichlet, sums_of_others
+from discreet.numerics.arrays import Array, Integers
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import Axes
+from discreet.posterior.network_tables import NetworkRecords
+from discreet.posterior.new_rows import new_codes
+from discreet.schema.columns import Categorical, LevelColumn
 
 __all__ = ["Array", "Arrays", "NaiveBayesAnswers", "NaiveBayesPlugIn", "plug_in_from_tables"]
 
 Arrays = dict[str, Array]
+
+RECORDS_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -25,14 +32,51 @@ class NaiveBayesAnswers(Posterior):
 
     class_levels: tuple[str, ...]
     feature_levels: Mapping[str, tuple[str, ...]]
+    columns: Mapping[str, LevelColumn] = field(default_factory=dict, kw_only=True, repr=False)
 
-    def predict(self, n: int, rng: np.random.Generator | None = None) -> dict[str, NDArray[np.int64]]:
-        """Class and level codes of n new records, each an independent draw from the posterior predictive law."""
-        rng = np.random.default_rng(rng)
-        draws = self.sample(n, rng)
-        classes = draw_codes(draws["class"], rng)
-        codes = {name: draw_codes(draws[name][np.arange(n), classes], rng) for name in self.feature_levels}
-        return {"class": classes, **codes}
+    def predict_proba(self, records: Any) -> Array:
+        """P(class | features, release) of public new records (a frame, or levels by feature): (records, classes).
+
+        A cell that is no declared level counts as its column's `missing` level, as it did in the private table; where
+        the column declares none, the record is refused.
+        """
+        codes, which = np.unique(self._codes(records), axis=1, return_inverse=True)  # rows that are alike are one
+        log_given = self._log_probabilities()
+        parts = []
+        for start in range(0, codes.shape[1], RECORDS_AT_ONCE):
+            batch = codes[:, start : start + RECORDS_AT_ONCE]
+            log_joint = np.repeat(log_given["class"][:, :, np.newaxis], batch.shape[1], axis=2)
+            for name, column in zip(self.feature_levels, batch, strict=True):
+                log_joint += log_given[name][:, :, column]
+            weights = np.exp(log_joint - log_joint.max(axis=(0, 1))).mean(axis=0)
+            parts.append((weights / weights.sum(axis=0)).T)
+        return np.concatenate(parts)[np.ravel(which)] if parts else np.empty((0, len(self.class_levels)))
+
+    def predict(self, records: Any, rng: np.random.Generator | None = None, **options: Any) -> Any:
+        """The most probable class of each of the new rows; of a whole number, the same as `simulate`."""
+        if isinstance(records, int | np.integer):
+            return self.simulate(int(records), rng)
+        codes = np.argmax(self.predict_proba(records), axis=1)
+        return (
+            np.array(self.class_levels)[codes] if self.declared is None else self.declared.columns["class"].cells(codes)
+        )
+
+    def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
+        """The most probable class of each row, and how probable it is."""
+        found = super().predicted_columns(records, target=target, level=level)
+        return {**found, "probability": self.predict_proba(records).max(axis=1)}
+
+    def _codes(self, records: Any) -> Integers:
+        """Level codes (features, records)."""
+        columns = {name: self.columns.get(name, Categorical(levels)) for name, levels in self.feature_levels.items()}
+        return np.array(list(new_codes(columns, records).values()))
+
+    @abstractmethod
+    def _log_probabilities(self) -> Arrays:
+        """Logarithms of all probabilities, (draws, …), of the draws that predictions average over."""
+
+    def _law(self) -> NetworkRecords:
+        return NetworkRecords({"class": (), **dict.fromkeys(self.feature_levels, ("class",))})
 
     def _axes(self) -> Axes:
         classes = {"class_level": self.class_levels}
@@ -65,6 +109,9 @@ class NaiveBayesPlugIn(NaiveBayesAnswers):
         rng = np.random.default_rng(rng)
         return {name: dirichlet_draws(np.broadcast_to(a, (n, *a.shape)), rng) for name, a in self.alpha.items()}
 
+    def _log_probabilities(self) -> Arrays:
+        return {name: np.log(mean)[np.newaxis] for name, mean in self.mean().items()}
+
     def log_density(self, x: Mapping[str, ArrayLike]) -> float:
         """Joint log-density at one value of all parameters."""
         return sum(float(np.sum(log_dirichlet(np.asarray(x[name], dtype=float), a))) for name, a in self.alpha.items())
@@ -86,10 +133,11 @@ def plug_in_from_tables(
     feature_priors: Mapping[str, Array],
     class_levels: Sequence[str],
     feature_levels: Mapping[str, Sequence[str]],
+    columns: Mapping[str, LevelColumn] | None = None,
 ) -> NaiveBayesPlugIn:
     """Clip every table at zero; the class counts are the row sums averaged over the tables."""
     clipped = {name: np.maximum(np.asarray(tables[name], dtype=float), 0.0) for name in feature_levels}
     classes = np.mean([table.sum(axis=1) for table in clipped.values()], axis=0)
     alpha = {"class": classes + class_prior, **{name: table + feature_priors[name] for name, table in clipped.items()}}
     levels = {name: tuple(texts) for name, texts in feature_levels.items()}
-    return NaiveBayesPlugIn(tuple(class_levels), levels, alpha)
+    return NaiveBayesPlugIn(tuple(class_levels), levels, alpha, columns=columns or {})

@@ -10,10 +10,9 @@ so they share their class totals; `inference.counts.shared_totals` sums over eve
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.checks import check_released
 from discreet.errors import QueryError
@@ -23,15 +22,13 @@ from discreet.inference.counts.shared_totals import SharedTotals
 from discreet.inference.counts.simplex import concentrations, dirichlet_draws, log_dirichlet, moments_given
 from discreet.noise import NoiseLaw
 from discreet.posterior.class_answers import Array, Arrays, NaiveBayesAnswers
-from discreet.posterior.new_rows import new_codes
-from discreet.schema.columns import Categorical, LevelColumn
+from discreet.schema.columns import LevelColumn
 from discreet.schema.row_counts import Sizes
 
 __all__ = ["NaiveBayesPosterior", "naive_bayes_from_tables"]
 
 STORED_DRAWS = 20_000
 PREDICTION_DRAWS = 4_000  # of the stored draws; their average has an error far below the width of any posterior
-RECORDS_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,6 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
     class_prior: Array
     feature_priors: Mapping[str, Array]
     total: Total
-    columns: Mapping[str, LevelColumn]
 
     def mean(self) -> Arrays:
         """Posterior mean of every probability, by parameter."""
@@ -88,24 +84,9 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
         """Log-probability (density, for continuous noise) of all released tables under the model."""
         return self.shared.log_evidence
 
-    def predict_proba(self, records: Any) -> Array:
-        """P(class | features, release) of public new records (a frame, or levels by feature): (records, classes).
-
-        A cell that is no declared level counts as its column's `missing` level, as it did in the private table; where
-        the column declares none, the record is refused.
-        """
-        codes = self._codes(records)
+    def _log_probabilities(self) -> Arrays:
         chosen = {name: alpha[:PREDICTION_DRAWS] for name, alpha in self._stored_parameters.items()}
-        log_given = {name: np.log(alpha / alpha.sum(axis=-1, keepdims=True)) for name, alpha in chosen.items()}
-        parts = []
-        for start in range(0, codes.shape[1], RECORDS_AT_ONCE):
-            batch = codes[:, start : start + RECORDS_AT_ONCE]
-            log_joint = np.repeat(log_given["class"][:, :, np.newaxis], batch.shape[1], axis=2)
-            for name, column in zip(self.feature_levels, batch, strict=True):
-                log_joint += log_given[name][:, :, column]
-            weights = np.exp(log_joint - log_joint.max(axis=(0, 1))).mean(axis=0)
-            parts.append((weights / weights.sum(axis=0)).T)
-        return np.concatenate(parts) if parts else np.empty((0, len(self.class_levels)))
+        return {name: np.log(alpha / alpha.sum(axis=-1, keepdims=True)) for name, alpha in chosen.items()}
 
     def _title(self) -> str:
         return f"naive Bayes posterior of {len(self.class_levels)} classes"
@@ -129,10 +110,6 @@ class NaiveBayesPosterior(NaiveBayesAnswers):
     def _stored(self) -> Arrays:
         rng = np.random.default_rng(1)
         return {name: dirichlet_draws(alpha, rng) for name, alpha in self._stored_parameters.items()}
-
-    def _codes(self, records: Any) -> NDArray[np.int64]:
-        """Level codes (features, records)."""
-        return np.array(list(new_codes({name: self.columns[name] for name in self.feature_levels}, records).values()))
 
 
 def naive_bayes_from_tables(
@@ -172,8 +149,8 @@ def naive_bayes_from_tables(
         for d in features
     ]
     shared = SharedTotals.build(cells, Polya(alpha), total)
-    declared = {name: Categorical(levels) for name, levels in features.items()} if columns is None else columns
-    return NaiveBayesPosterior(tuple(class_levels), features, shared, released, laws, alpha, priors, total, declared)
+    facts = (tuple(class_levels), features, shared, released, laws, alpha, priors, total)
+    return NaiveBayesPosterior(*facts, columns=columns or {})
 
 
 def _by_class(field: str, prior: ArrayLike, shape: tuple[int, ...]) -> Array:

@@ -10,7 +10,7 @@ deviate by 40. The information of the rows must be public or paid for: it is a f
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -86,8 +86,31 @@ class CoefficientDraws:
         return np.stack([1.0 - upper, upper], axis=1)
 
     def predict(self, records: Any) -> NDArray[Any]:
-        """For new rows: the more probable level, the expected count, or the target's value."""
+        """For new rows: the more probable level, the expected count, or the target's value, within its bounds."""
+        if isinstance(records, int | np.integer):
+            raise self._no_records("predict")
         return self.query.predicted(self.decision(records))
+
+    def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
+        """Predictions for given rows as the columns of a table, with the probability of a level where it is known."""
+        if target is not None:
+            raise QueryError(f"CoefficientDraws.predicted_columns target must be of a network, got {target!r}")
+        found: dict[str, Any] = {"prediction": self.predict(records)}
+        if self.query.means is not None and self.query.target is not None and self.query.target.labels is not None:
+            found["probability"] = self.predict_proba(records).max(axis=1)
+        return found
+
+    def simulate(self, n: int, rng: np.random.Generator | None = None) -> NoReturn:
+        """Refused: the model says what the target is given the features, and nothing of the features."""
+        raise self._no_records("simulate")
+
+    def table(self, n: int, rng: np.random.Generator | None = None) -> NoReturn:
+        """Refused, as `simulate` is."""
+        raise self._no_records("table")
+
+    def tables(self, m: int, n: int, rng: np.random.Generator | None = None) -> NoReturn:
+        """Refused, as `simulate` is."""
+        raise self._no_records("tables")
 
     def information(self, records: Any, n: int | None = None) -> Information:
         """J of n rows like these, at the most probable coefficients: `records` must be public, or what is paid for.
@@ -126,6 +149,12 @@ class CoefficientDraws:
 
     def __str__(self) -> str:
         return as_text(f"{self.draws} draw(s), tempered: {self.note}", self.summary())
+
+    def _no_records(self, asked: str) -> QueryError:
+        return QueryError(
+            f"CoefficientDraws.{asked} must not be asked for new records: a model of a target given its features has "
+            "no law of the features; ask predict(rows)"
+        )
 
     def _normal(self, information: ArrayLike | None) -> tuple[Array, Array]:
         """Mean and covariance of the coefficients given the draws."""

@@ -10,7 +10,6 @@ grid, the CDF from the integral of the interpolation. Densities are evaluated an
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,18 +94,14 @@ class CurvePosterior(Posterior):
         result[inside] = log_joint - self.log_evidence() - self.link.log_slope(eta)
         return result
 
-    def predict(self, n: int, rng: np.random.Generator | None = None) -> Any:
-        """New records, before clamping, each an independent draw from the posterior predictive law."""
-        if self.record is None:
-            raise QueryError("CurvePosterior.predict must have a law of records, got a posterior without one")
-        rng = np.random.default_rng(rng)
-        return self.record.draw(self.sample(n, rng), rng)
-
     def log_evidence(self) -> float:
         """Log-probability of the release under the model."""
         log_joint = self.log_prior + self.log_likelihood
         peak = float(log_joint.max())
         return peak + float(np.log(np.sum(np.exp(log_joint - peak)) * (self.eta[1] - self.eta[0])))
+
+    def _law(self) -> RecordLaw:
+        return super()._law() if self.record is None else self.record
 
     def _title(self) -> str:
         return f"posterior of {self.estimand or self.parameter}"

@@ -66,17 +66,6 @@ class Draws(Posterior):
         chosen = np.random.default_rng(rng).choice(self.draws, size=n, replace=n > self.draws)
         return {name: array[chosen] for name, array in self.values.items()}
 
-    def predict(self, n: int, rng: np.random.Generator | None = None) -> Any:
-        """N new records by the model's own law, each given one of the released draws; before clamping."""
-        if self.record is None:
-            raise QueryError(
-                f"Draws.predict must have the law of a record given {sorted(self.values)}, "
-                "got draws of a model that has none"
-            )
-        rng = np.random.default_rng(rng)
-        chosen = rng.integers(self.draws, size=n)
-        return self.record.draw({name: array[chosen] for name, array in self.values.items()}, rng)
-
     def to_datatree(self, attributes: Mapping[str, Any] | None = None) -> Any:  # type: ignore[override]
         """The released draws, all and only them, as an xarray DataTree for ArviZ; `attributes` must be public."""
         return self._tree(self.draws, None, attributes)
@@ -92,6 +81,25 @@ class Draws(Posterior):
     def quantile(self, q: float) -> Any:
         """Quantile of the parameter given the draws, where their law is known."""
         return self._known("quantile").quantile(q)
+
+    def _law(self) -> RecordLaw:
+        if self.record is None:
+            raise QueryError(
+                f"Draws.simulate must have the law of a record given {sorted(self.values)}, "
+                "got draws of a model that has none"
+            )
+        return self.record
+
+    def _new_records(self, n: int, rng: np.random.Generator) -> Any:
+        """Each record given one of the released draws."""
+        law, chosen = self._law(), rng.integers(self.draws, size=n)
+        return law.draw({name: array[chosen] for name, array in self.values.items()}, rng)
+
+    def _one_by_one(self, m: int, rng: np.random.Generator) -> list[Any]:
+        """Every table has a draw of its own, and only those that were paid for exist."""
+        if m > self.draws:
+            raise QueryError(f"Draws.tables must be at most one for each released draw, {self.draws}, got {m}")
+        return super()._one_by_one(m, rng)
 
     def _title(self) -> str:
         return f"{self.draws} draw(s) of a tempered posterior, not of the posterior: {self.note}"

@@ -12,15 +12,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import QueryError
 from discreet.inference.convergence import Mixing
-from discreet.inference.counts.simplex import draw_codes
 from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
-from discreet.inference.hidden_markov.label_alignment import aligned_names, renamed, reordered, state_frequencies
+from discreet.inference.hidden_markov.label_alignment import state_frequencies, under_one_name
 from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
 from discreet.posterior.chains import Answers, ChainsPosterior
 from discreet.posterior.export import Axes
+from discreet.posterior.records.event_records import EventGrid, EventRecords
 from discreet.visible import visible
 
 __all__ = ["EventGrid", "EventLogPosterior"]
@@ -31,17 +30,6 @@ SIGNS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of st
 WIDTH, LONGEST_NAME = 80, 20
 STATES_ABREAST, LEVELS_SHOWN = 4, 10
 SURE = 0.9
-
-
-@dataclass(frozen=True)
-class EventGrid:
-    """The declared levels of an event log: regions, times in their order, and the levels of every field."""
-
-    region: str
-    time: str
-    regions: tuple[str, ...]
-    times: tuple[str, ...]
-    fields: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +46,15 @@ class EventLogPosterior(Posterior):
         The declared levels that the arrays run over.
     title
         What the posterior is of, in words.
+    totals
+        The true number of events of every cell, in the shape of `cells`, where the draws know of it.
     """
 
     cells: Codes = field(repr=False)
     parameters: ChainsPosterior = field(repr=False)
     coordinates: EventGrid
     title: str = "posterior of an event log"
+    totals: Codes | None = field(default=None, kw_only=True, repr=False)
 
     _no_density = "must not be asked: chains give draws, no density"
     _no_evidence = "must not be asked: chains do not know the normaliser"
@@ -71,20 +62,10 @@ class EventLogPosterior(Posterior):
     @classmethod
     def from_draws(cls, draws: HiddenDraws, coordinates: EventGrid, title: str = "posterior of an event log") -> Self:
         """Give all draws the same names of states, the most frequent state first."""
-        chains, length = draws.states.shape[:2]
-        flat = np.asarray(draws.states, dtype=np.int64).reshape(chains * length, -1)
-        profiles = {name: _flat(draws.profiles[name]) for name in coordinates.fields}
-        firsts = [length * (chain + 1) - 1 for chain in range(chains)]
-        names = aligned_names(flat, list(profiles.values()), firsts)
-        found = {
-            "start": reordered(_flat(draws.start), names),
-            "transition": reordered(reordered(_flat(draws.transitions), names), names, axis=2),
-            **{name: reordered(profile, names) for name, profile in profiles.items()},
-        }
-        parameters = {name: values.reshape(chains, length, *values.shape[1:]) for name, values in found.items()}
-        axes = _axes(coordinates, names.shape[1])
-        cells = renamed(flat, names).reshape(draws.states.shape)
-        return cls(cells, ChainsPosterior(parameters, axes, title), coordinates, title)
+        profiles = {name: draws.profiles[name] for name in coordinates.fields}
+        cells, parameters = under_one_name(draws.states, draws.start, draws.transitions, profiles)
+        axes = _axes(coordinates, draws.start.shape[-1])
+        return cls(cells, ChainsPosterior(parameters, axes, title), coordinates, title, totals=draws.totals)
 
     @property
     def count(self) -> int:
@@ -129,30 +110,36 @@ class EventLogPosterior(Posterior):
         drawn = self._everything.sample(n, rng)
         return {**drawn, "state": drawn["state"].astype(np.int64)}
 
-    def predict(
+    def simulate(
         self,
         n: int,
         rng: np.random.Generator | None = None,
         *,
         region: str | None = None,
         time: str | None = None,
-    ) -> dict[str, Codes]:
-        """Codes of n new events by column, each from its own draw, in one declared region and time.
+    ) -> Any:
+        """N new events by column, each from its own draw, in one declared region and time.
 
-        Where region or time is left out, every declared one is alike: the model has no law of how many events occur.
+        Where region or time is left out, events fall as the posterior of the true counts says; a plug-in posterior or
+        a paid chain has no such counts, and every declared region and time is then alike.
         """
-        rng, grid = np.random.default_rng(rng), self.coordinates
-        where = [
-            np.full(n, _place(levels, level)) if level is not None else rng.integers(len(levels), size=n)
-            for level, levels in ((region, grid.regions), (time, grid.times))
-        ]
-        flat = _flat(self.cells)
-        draw = rng.integers(len(flat), size=n)
-        state = flat[draw, *where]
-        events = {
-            name: draw_codes(_flat(self.parameters.chains[name])[draw, state], rng) for name in self.coordinates.fields
-        }
-        return {grid.region: where[0], grid.time: where[1], **events}
+        rng, records = np.random.default_rng(rng), self._records
+        draws = rng.integers(len(records.states), size=n)
+        return self._as_declared(records.events(draws, records.cells(draws, region, time, rng), rng))
+
+    def _one_by_one(self, m: int, rng: np.random.Generator) -> list[Any]:
+        """The numbers of different draws, and the shares of the cells given each."""
+        return self._records.different(m, rng)
+
+    def _given(self, parameters: Any, n: int, rng: np.random.Generator) -> Any:
+        draw, shares = parameters
+        return self._records.events(np.full(n, draw), rng.choice(shares.size, size=n, p=shares), rng)
+
+    @cached_property
+    def _records(self) -> EventRecords:
+        profiles = {name: _flat(self.parameters.chains[name]) for name in self.coordinates.fields}
+        counts = None if self.totals is None else _flat(self.totals)
+        return EventRecords(self.coordinates, _flat(self.cells), profiles, counts)
 
     def to_datatree(
         self,
@@ -166,7 +153,11 @@ class EventLogPosterior(Posterior):
         found = self._everything.to_datatree(draws, rng, attributes)["posterior"].to_dataset()
         return xarray.DataTree.from_dict({"posterior": found.assign(state=found["state"].astype(np.int64))})
 
-    def table(self) -> str:
+    def table(self, n: int | None = None, rng: np.random.Generator | None = None) -> Any:
+        """A synthetic table of n events; without a number the map of states, as `map()`."""
+        return self.map() if n is None else super().table(n, rng)
+
+    def map(self) -> str:
         """The map of states as text: regions down, times across, one sign for every cell."""
         grid, states = self.coordinates, self.states()
         names = _columns([grid.time, *grid.regions])
@@ -180,7 +171,7 @@ class EventLogPosterior(Posterior):
         return "\n\n".join(blocks)
 
     def __str__(self) -> str:
-        parts = [self.title, "\n".join(self._state_lines()), self.table()]
+        parts = [self.title, "\n".join(self._state_lines()), self.map()]
         used = np.unique(self.states()).tolist()
         for begin in range(0, len(used), STATES_ABREAST):
             parts += [self._bars(name, used[begin : begin + STATES_ABREAST]) for name in self.coordinates.fields]
@@ -256,12 +247,6 @@ def _axes(grid: EventGrid, count: int) -> dict[str, dict[str, tuple[str, ...]]]:
 def _flat(values: NDArray[Any]) -> NDArray[Any]:
     """Chains one after the other."""
     return np.asarray(values).reshape(-1, *np.shape(values)[2:])
-
-
-def _place(levels: tuple[str, ...], level: str) -> int:
-    if str(level) not in levels:
-        raise QueryError(f"EventLogPosterior.predict must be asked for a declared level, got {level!r}")
-    return levels.index(str(level))
 
 
 def _columns(names: list[str]) -> list[str]:

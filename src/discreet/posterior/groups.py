@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,11 @@ from discreet.errors import QueryError
 from discreet.inference.convergence import Mixing
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
+from discreet.posterior.records.declared_records import stacked
 from discreet.posterior.summary import Summary
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["GroupedPosterior", "group_dimension"]
 
@@ -65,10 +69,24 @@ class GroupedPosterior(Posterior):
         rng = np.random.default_rng(rng)
         return self._each(lambda part: part.sample(n, rng))
 
-    def predict(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Any]:
+    def simulate(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Any]:
         """New records of every group, n of each."""
         rng = np.random.default_rng(rng)
-        return self._each(lambda part: part.predict(n, rng))
+        return self._each(lambda part: part.simulate(n, rng))
+
+    def predict(self, records: Any, rng: np.random.Generator | None = None, **options: Any) -> Any:
+        """Of a whole number the same as `simulate`; rows that are given belong to one group, which must be asked."""
+        if isinstance(records, int | np.integer):
+            return self.simulate(int(records), rng)
+        raise QueryError(
+            f'GroupedPosterior.predict must be asked of one group, posterior["{next(iter(self))}"].predict(rows)'
+        )
+
+    def tables(self, m: int, n: int, rng: np.random.Generator | None = None) -> "list[pa.Table]":
+        """Synthetic tables with n records of every group, the group in a column of its own."""
+        rng = np.random.default_rng(rng)
+        made = self._each(lambda part: part.tables(m, n, rng))
+        return [stacked(self.by, {level: tables[i] for level, tables in made.items()}) for i in range(m)]
 
     def log_density(self, x: object) -> NoReturn:
         """Refused: a density belongs to one group."""

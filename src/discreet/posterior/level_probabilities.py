@@ -8,6 +8,7 @@ The sum runs over every composition k of the total N and is exact (`inference.co
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,10 +26,11 @@ from discreet.inference.counts.simplex import (
     sums_of_others,
 )
 from discreet.noise import NoiseLaw
-from discreet.numerics.arrays import Array, Integers
+from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
 from discreet.posterior.beta import BetaMixture
 from discreet.posterior.export import Axes
+from discreet.posterior.record_laws import LevelRecord
 from discreet.posterior.summary import Summary
 from discreet.schema.row_counts import Sizes
 
@@ -45,10 +47,8 @@ class _DirichletAnswers(Posterior):
     alpha: Array
     levels: tuple[str, ...]
 
-    def predict(self, n: int, rng: np.random.Generator | None = None) -> Integers:
-        """Level codes of n new records, each an independent draw from the posterior predictive law."""
-        rng = np.random.default_rng(rng)
-        return draw_codes(self.sample(n, rng), rng)
+    def _law(self) -> LevelRecord:
+        return LevelRecord()
 
     def _title(self) -> str:
         return f"posterior of {len(self.levels)} probabilities"
@@ -156,7 +156,7 @@ class DirichletLattice(_DirichletAnswers):
         return dirichlet_draws(self._stored_parameters, np.random.default_rng(1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SharesByColumn(Posterior):
     """The shares of the classes of several columns, each column given its own counts; answers are by column."""
 
@@ -177,19 +177,18 @@ class SharesByColumn(Posterior):
         rng = np.random.default_rng(rng)
         return {name: part.sample(n, rng) for name, part in self.parts.items()}
 
-    def predict(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Integers]:
-        """Class codes of n new cells of every column."""
-        rng = np.random.default_rng(rng)
-        return {name: draw_codes(draws, rng) for name, draws in self.sample(n, rng).items()}
-
     def log_density(self, x: Mapping[str, ArrayLike]) -> float:
         """Joint log-density at one value of all shares, as if columns were independent."""
         return sum(float(np.sum(part.log_density(x[name]))) for name, part in self.parts.items())
 
-    def summary(self) -> Summary:
+    def _summary(self) -> Summary:
         """Parameters are named "column: class"."""
         names = (f"{name}: {level}" for name, part in self.parts.items() for level in part.levels)
-        return dict(zip(names, super().summary().values(), strict=True))
+        return dict(zip(names, super()._summary().values(), strict=True))
+
+    def _new_records(self, n: int, rng: np.random.Generator) -> dict[str, Any]:
+        """Class codes of n new cells of every column."""
+        return {name: draw_codes(draws, rng) for name, draws in self.sample(n, rng).items()}
 
     def _title(self) -> str:
         return "shares of the cells of each column"

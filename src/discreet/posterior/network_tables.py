@@ -17,7 +17,7 @@ from discreet.noise import NoiseLaw
 from discreet.posterior.chains import ChainsPosterior
 from discreet.schema.row_counts import Sizes
 
-__all__ = ["NetworkRecords", "network_from_tables"]
+__all__ = ["NetworkRecords", "network_axes", "network_from_tables"]
 
 SEED = 0  # public and fixed: the same release gives the same answers
 
@@ -48,6 +48,7 @@ def network_from_tables(
     levels: Mapping[str, Sequence[str]],
     *,
     draws: int = 1000,
+    most: int | None = None,
     chains: int = 4,
     progress: Callable[[int], None] | None = None,
 ) -> ChainsPosterior:
@@ -65,18 +66,28 @@ def network_from_tables(
         Dirichlet concentrations of each node, in the shape of its table or broadcast to it.
     levels
         The declared levels of each node.
+    draws, most
+        How many states of each chain are kept: so many, or up to `most` until they mixed.
     """
-    above = {name: tuple(nodes) for name, nodes in parents.items()}
-    for name in above:
-        if name not in levels or name not in tables or np.shape(tables[name])[-1:] != (len(levels[name]),):
-            raise QueryError(f"network_from_tables.levels[{name!r}] must name the last axis of its table")
+    axes, above = network_axes(tables, parents, levels), {name: tuple(nodes) for name, nodes in parents.items()}
+    rng = np.random.default_rng(SEED)
     found = network_chains(
-        alphas, above, tables, laws, sizes, np.random.default_rng(SEED), draws=draws, chains=chains, progress=progress
+        alphas, above, tables, laws, sizes, rng, draws=draws, most=most, chains=chains, progress=progress
     )
     if sizes.lowest == sizes.highest:
         del found["n"]
-    axes = {
+    title = f"posterior of a network of {len(above)} nodes, from all tables together"
+    return ChainsPosterior(found, axes, title, NetworkRecords(above))
+
+
+def network_axes(
+    tables: Mapping[str, ArrayLike], parents: Mapping[str, Sequence[str]], levels: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The dimensions of every node's table: its parents' levels, then its own."""
+    for name in parents:
+        if name not in levels or name not in tables or np.shape(tables[name])[-1:] != (len(levels[name]),):
+            raise QueryError(f"network_from_tables.levels[{name!r}] must name the last axis of its table")
+    return {
         name: {f"{node}_level": tuple(map(str, levels[node])) for node in (*nodes, name)}
-        for name, nodes in above.items()
+        for name, nodes in parents.items()
     }
-    return ChainsPosterior(found, axes, f"posterior of a network of {len(above)} nodes", NetworkRecords(above))

@@ -7,7 +7,7 @@ own prior; the spread is half-normal with the prior's deviation, at most 1 on a 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,11 @@ from discreet.posterior.base import Posterior
 from discreet.posterior.export import to_datatree
 from discreet.posterior.groups import group_dimension
 from discreet.posterior.record_laws import RecordLaw
+from discreet.posterior.records.declared_records import stacked
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, describe, tails
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Likelihood", "PooledPosterior", "Scalar", "pooled_posterior"]
 
@@ -101,12 +105,10 @@ class PooledPosterior(Posterior):
         """Joint draws: the population, then every group given it."""
         return self._draw(n, np.random.default_rng(rng))[2]
 
-    def predict(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Any]:
+    def simulate(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Any]:
         """New records of every group, n of each, each an independent draw from the posterior predictive law."""
-        if self.scalar.record is None:
-            raise QueryError(f"PooledPosterior.predict must know the law of a record given {self.scalar.parameter}")
-        rng = np.random.default_rng(rng)
-        return {level: self.scalar.record.draw(theta, rng) for level, theta in self.sample(n, rng).items()}
+        law, rng = self._law(), np.random.default_rng(rng)
+        return {level: self._as_declared(law.draw(theta, rng)) for level, theta in self.sample(n, rng).items()}
 
     def log_evidence(self) -> float:
         """Log-probability of all groups' releases under the hierarchy."""
@@ -126,6 +128,16 @@ class PooledPosterior(Posterior):
         ends.append(self.population.tau_at(spread.quantiles(tails(SUMMARY_LEVEL))))
         columns = zip(("mean", "sd", "lower", "upper"), [*zip(*moments, strict=True), *np.transpose(ends)], strict=True)
         return describe([*names, "population spread"], dict(columns))
+
+    def _law(self) -> RecordLaw:
+        if self.scalar.record is None:
+            raise QueryError(f"PooledPosterior.simulate must know the law of a record given {self.scalar.parameter}")
+        return self.scalar.record
+
+    def _table(self, parameters: Any, n: int, rng: np.random.Generator) -> "pa.Table":
+        """N records of every group, the group in a column of its own."""
+        made = {level: super(PooledPosterior, self)._table(theta, n, rng) for level, theta in parameters.items()}
+        return stacked(self.by, made)
 
     def _title(self) -> str:
         return f"partially pooled posterior of {len(self.levels)} groups by {self.by}"

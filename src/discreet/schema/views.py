@@ -45,6 +45,11 @@ class Ranges:
         """The code of a bad cell; None excludes the row."""
         return None if self.missing == "exclude" else self.bad
 
+    def other_cells(self) -> str:
+        """What cells count as that are no number, in words."""
+        told = "excludes its row" if self.missing == "exclude" else f"counts as {self.levels[self.bad]!r}"
+        return f"any cell that is no number {told}"
+
     @property
     def as_levels(self) -> "Ranges":
         """It is one already."""
@@ -79,6 +84,10 @@ class Matches:
     def truths(self) -> Truths:
         """The texts of False and True."""
         return self.column.truths
+
+    def other_cells(self) -> str:
+        """What cells count as that are no declared level, in words."""
+        return f"any cell that is no declared level counts as {self.levels[-1]!r}"
 
     @property
     def as_levels(self) -> "Matches":

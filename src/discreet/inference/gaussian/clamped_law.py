@@ -80,7 +80,7 @@ def draw_law(
     features = p - 1 if box.slopes else p
     boxed = [j for j in range(features) if not nodes.conjugate[j]]
     for j in boxed:
-        means[j] = np.tanh(basis @ np.arctanh(rng.uniform(-1.0, 1.0, basis.shape[1])))
+        means[j] = np.tanh(basis @ np.arctanh(2.0 * rng.beta(box.means, box.means, basis.shape[1]) - 1.0))
     if boxed:
         room = np.array([shares @ (1.0 - means[j] ** 2) for j in boxed])
         deviation = np.sqrt(room * rng.beta(box.low, box.high, len(boxed)))
@@ -113,7 +113,7 @@ def _boxed_target(
     """Means, slopes and residual variance of a target: the weak prior by rejection of what has no room."""
     low, high = box.residual
     while True:
-        means = np.tanh(basis @ np.arctanh(rng.uniform(-1.0, 1.0, basis.shape[1])))
+        means = np.tanh(basis @ np.arctanh(2.0 * rng.beta(box.means, box.means, basis.shape[1]) - 1.0))
         slopes = box.slopes * rng.standard_cauchy(len(features))
         room = float(shares @ (1.0 - means**2))
         variance = room * rng.beta(low, high)

@@ -123,15 +123,6 @@ class GaussianSystem:
             for node in self.nodes
         )
 
-    def design(self, values: ArrayLike, codes: ArrayLike) -> Array:
-        """Design vectors (n, width) of records: values (n, nodes) and codes (n, factors)."""
-        z, c = np.asarray(values, dtype=float), np.asarray(codes, dtype=np.int64)
-        n = len(z)
-        columns = [np.ones((n, 1)), z.reshape(n, len(self.nodes))]
-        for f, factor in enumerate(self.factors):
-            columns.append((c[:, f, np.newaxis] == np.arange(1, factor.levels)).astype(float))
-        return np.concatenate(columns, axis=1)
-
     def updated(self, moments: Array) -> "GaussianSystem":
         """The conjugate posterior as a system: `moments` (width, width) sums the outer products of design vectors."""
         total = float(moments[0, 0])
@@ -164,21 +155,6 @@ class GaussianSystem:
         for f, factor in enumerate(self.factors):
             parameters[f"probabilities[{f}]"] = rng.dirichlet(factor.alpha, size=draws)
         return parameters
-
-    def records(self, parameters: Mapping[str, Array], n: int, rng: np.random.Generator) -> tuple[Array, Integers]:
-        """Simulate n records: values (n, nodes), not clamped, and codes (n, factors).
-
-        Every parameter is one value for all records, or has a first axis of length n: one value for each.
-        """
-        codes = np.zeros((n, len(self.factors)), dtype=np.int64)
-        for f in range(len(self.factors)):
-            cumulative = np.cumsum(np.asarray(parameters[f"probabilities[{f}]"]), axis=-1)
-            codes[:, f] = (rng.random((n, 1)) > cumulative[..., :-1]).sum(axis=-1)
-        values = np.zeros((n, len(self.nodes)))
-        for j, places in enumerate(self.regressors):
-            mean = np.sum(self.design(values, codes)[:, places] * parameters[f"coefficients[{j}]"], axis=-1)
-            values[:, j] = mean + np.sqrt(parameters[f"variance[{j}]"]) * rng.standard_normal(n)
-        return values, codes
 
     def mean_and_covariance(self, parameters: Mapping[str, Array]) -> tuple[Array, Array]:
         """Mean (…, nodes) and covariance (…, nodes, nodes) of a record's values, for systems without factors."""

@@ -41,6 +41,8 @@ LEAST_CONCENTRATION = 0.25  # of a cell, however many there are
 class BoxPrior:
     """Weak priors within the bounds: of a variance as a share of its room, Beta(low, high); of correlations, LKJ.
 
+    A mean is Beta(means, means) between its bounds. Where bounds are wide, mean and deviation lie beside their ends,
+    and a prior without mass there would shut them out as long as noise hides them: hence small `means` and `low`.
     `slopes` is the Cauchy scale of a target's slopes, in half-ranges; 0 where no number is a target.
     """
 
@@ -48,7 +50,8 @@ class BoxPrior:
     high: float
     lkj: float = 2.0
     slopes: float = 0.0
-    residual: tuple[float, float] = (1.0, 2.0)
+    residual: tuple[float, float] = (0.5, 2.0)
+    means: float = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,5 +207,5 @@ def priors_of(
     low, high = np.full(p, box.low), np.full(p, box.high)
     if box.slopes:
         low[-1], high[-1] = box.residual
-    nodes = Nodes(np.array(conjugate, dtype=bool), low, high, box.lkj, box.slopes)
+    nodes = Nodes(np.array(conjugate, dtype=bool), box.means, low, high, box.lkj, box.slopes)
     return nodes, Conjugates(mean, precision, shape, rate) if any(conjugate) else None

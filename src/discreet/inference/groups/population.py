@@ -74,6 +74,8 @@ class Population:
         """Posterior density of eta_g: its own likelihood times what everything else says about it."""
         own, others, used = self.groups[g], self._others(g), self._used
         low, high = self.m[used, 0] - 8.0 * self.tau[used], self.m[used, -1] + 8.0 * self.tau[used]
+        near = own.nodes[own.log_values > own.log_values.max() - DEPTH]  # a release may lie far from all others
+        low, high = np.minimum(low, near[0]), np.maximum(high, near[-1])
         low, high = np.maximum(low, own.nodes[0]), np.minimum(high, own.nodes[-1])
         curve = trace(lambda x: own.at(x) + others(x), low.min(), high.max(), float((high - low).max()) / 16.0, 1e-7)
         # both orders of integration give the evidence: where they differ, some part of the sums was not resolved
@@ -121,7 +123,8 @@ class Population:
         narrow = [(self._slice(i, log_rest), self.tau[i]) for i in self._used if self.tau[i] < WIDE * spacing[i]]
         centres, sd = self.m[wide].ravel(), np.repeat(self.tau[wide], self.m.shape[1])
         log_terms = log_rest[wide].ravel() - np.log(sd * np.sqrt(2.0 * np.pi))
-        kept = log_terms > log_terms.max(initial=-np.inf) - 80.0
+        masses = self.log_masses[wide].ravel()  # with the group's own release: without it, other nodes would matter
+        kept = masses > masses.max(initial=-np.inf) - 80.0
 
         def log_density(x: Array) -> Array:
             parts = [piece.blurred(x, tau) for piece, tau in narrow]

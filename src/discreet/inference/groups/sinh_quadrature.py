@@ -29,6 +29,7 @@ STRAIGHT = 0.02  # nats by which the log may bend between three points of the la
 STEP = 1.0 / 16.0
 WIDTHS = 8.0
 WIDE = 1.5  # spacings
+TAIL = 8.0  # deviations
 FINE = 8  # pieces of a cell for distribution functions and draws
 DRAWS_AT_ONCE = 1024
 PAIRS_AT_ONCE = 8192
@@ -68,7 +69,7 @@ class SinhCurve:
     def draw_blurred(self, centres: Array, sd: Array, rng: np.random.Generator) -> Array:
         """One draw of t from the density ∝ f(t) N(t; centre, sd²) for each pair."""
         result = np.empty(centres.shape)
-        narrow = self._narrow(centres, sd)
+        narrow, _ = self._narrow(centres, sd)
         fine = self._fine_support
         for which, is_narrow in ((np.flatnonzero(narrow), True), (np.flatnonzero(~narrow), False)):
             for start in range(0, which.size, DRAWS_AT_ONCE):
@@ -114,16 +115,26 @@ class SinhCurve:
 
     def _blurred(self, centres: Array, sd: Array) -> Array:
         result = np.empty(centres.shape)
-        narrow = self._narrow(centres, sd)
-        points = centres[narrow][:, np.newaxis] + sd[narrow][:, np.newaxis] * NORMAL_NODES
-        result[narrow] = _log_sum(self.at(points) + LOG_NORMAL)
+        narrow, log_products = self._narrow(centres, sd)
+        result[narrow] = _log_sum(log_products)
         nodes, log_terms = self._support
         c, s = centres[~narrow][:, np.newaxis], sd[~narrow][:, np.newaxis]
         result[~narrow] = _log_sum(log_terms - 0.5 * ((nodes - c) / s) ** 2) - np.log(s[:, 0] * np.sqrt(2.0 * np.pi))
         return result
 
-    def _narrow(self, centres: Array, sd: Array) -> NDArray[np.bool_]:
-        return np.asarray(sd < WIDE * np.interp(centres, self.nodes, self.weights))
+    def _narrow(self, centres: Array, sd: Array) -> tuple[NDArray[np.bool_], Array]:
+        """Which normal laws need nodes of their own, and the logs of their products with the function there.
+
+        Where the function pulls so hard that the product lies in the normal law's far tail, it is near the function's
+        own peak, and the function's nodes see it.
+        """
+        narrow = np.asarray(sd < WIDE * np.interp(centres, self.nodes, self.weights))
+        points = centres[narrow][:, np.newaxis] + sd[narrow][:, np.newaxis] * NORMAL_NODES
+        log_products = self.at(points) + LOG_NORMAL
+        inside = np.isfinite(log_products).any(axis=1) & (sd[narrow] >= WIDE * self.weights.min())
+        seen = ~inside | (np.abs(NORMAL_NODES[log_products.argmax(axis=1)]) <= TAIL)
+        narrow[narrow] = seen
+        return narrow, log_products[seen]
 
     @cached_property
     def _spline(self) -> Any:

@@ -9,7 +9,7 @@ a small power of the likelihood, which rises to 1 in the first half of the warm-
 regions before single cells are sure of theirs; of several such starts the one with most evidence goes on.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
-from discreet.inference.parallel_chains import REPORTED, Progress, run_chains
+from discreet.inference.convergence import until_mixed
+from discreet.inference.hidden_markov.label_alignment import under_one_name
+from discreet.inference.parallel_chains import REPORTED, Progress, run_chains, side_by_side
 from discreet.numerics.arrays import Array, Integers
 from discreet.queries.families import HiddenMarkov
 
@@ -25,18 +27,21 @@ if TYPE_CHECKING:
     from discreet.inference.hidden_markov.kernels.hidden_states import Hidden, Prior
 
 __all__ = [
+    "Chain",
     "HiddenDraws",
     "cell_log_likelihoods",
     "copy_hidden",
     "flat_counts",
     "hidden_chains",
     "log_evidence",
+    "mixed_draws",
     "plug_in_start",
     "prior_of",
     "stack_draws",
 ]
 
 Sampler = Literal["blocked", "collapsed"]
+Chain = Callable[[int], tuple[list["Hidden"], Integers | None]]  # goes on by so many states; events of cells, if any
 
 STARTS = 3  # of each chain; the one with most evidence goes on
 NEVER = -1e300  # the log of an impossible event: 0 times it is 0, and it can be subtracted from itself
@@ -60,6 +65,7 @@ def hidden_chains(
     rng: np.random.Generator,
     *,
     draws: int = 200,
+    most: int | None = None,
     warm_up: int = 100,
     chains: int = 4,
     sampler: Sampler = "blocked",
@@ -72,6 +78,8 @@ def hidden_chains(
     ----------
     counts
         Counts (regions, times, levels) of each field; real numbers.
+    draws, most
+        How many states of each chain are kept: so many, or up to `most` until what is reported of them mixed.
     sampler
         Draw a region's states at once given the transitions, or one after the other with transitions integrated out.
     observed
@@ -81,10 +89,33 @@ def hidden_chains(
     """
     flat = flat_counts(family, counts, observed)
 
-    def run(own: np.random.Generator) -> list["Hidden"]:
-        return _run(family, flat, own, draws, warm_up, sampler, progress)
+    def start(own: np.random.Generator) -> Chain:
+        return _started(family, flat, own, warm_up, sampler, progress)
 
-    return stack_draws(family, run_chains(run, chains, rng))
+    return mixed_draws(family, run_chains(start, chains, rng), draws, most)
+
+
+def mixed_draws(family: HiddenMarkov, chains: Sequence[Chain], draws: int, most: int | None) -> HiddenDraws:
+    """So many states of every chain, or up to `most` until start, transitions and profiles mixed, under one name each.
+
+    The names of states are the same in all draws only after `label_alignment`: what it makes of them is looked at.
+    """
+
+    def more(count: int) -> dict[str, NDArray[Any]]:
+        found = side_by_side(chains, count)
+        drawn = stack_draws(family, [kept for kept, _ in found])
+        totals = {"totals": np.array([own for _, own in found])} if found[0][1] is not None else {}
+        profiles = {f"profile {name}": values for name, values in drawn.profiles.items()}
+        return {"states": drawn.states, "start": drawn.start, "moves": drawn.transitions, **profiles, **totals}
+
+    def by_field(drawn: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        return {name: drawn[f"profile {name}"] for name, _ in family.fields}
+
+    def reported(drawn: Mapping[str, NDArray[Any]]) -> dict[str, Array]:
+        return under_one_name(drawn["states"], drawn["start"], drawn["moves"], by_field(drawn))[1]
+
+    drawn = more(draws) if most is None else until_mixed(more, draws, most, reported)
+    return HiddenDraws(drawn["states"], drawn["start"], drawn["moves"], by_field(drawn), drawn.get("totals"))
 
 
 def cell_log_likelihoods(counts: ArrayLike, log_profiles: ArrayLike) -> Array:
@@ -174,7 +205,7 @@ def copy_hidden(hidden: "Hidden") -> "Hidden":
     return Hidden(states.copy(), log_start.copy(), log_transitions.copy(), log_profiles.copy())
 
 
-def stack_draws(family: HiddenMarkov, chains: "list[list[Hidden]]", totals: Integers | None = None) -> HiddenDraws:
+def stack_draws(family: HiddenMarkov, chains: "list[list[Hidden]]") -> HiddenDraws:
     """Kept states of several chains as arrays (chains, draws, …)."""
     states, log_start, log_transitions, log_profiles = (
         np.array([[draw[part] for draw in chain] for chain in chains]) for part in range(4)
@@ -182,30 +213,33 @@ def stack_draws(family: HiddenMarkov, chains: "list[list[Hidden]]", totals: Inte
     ends = np.cumsum([levels for _, levels in family.fields])[:-1]
     by_field = np.split(np.exp(log_profiles), ends, axis=-1)
     profiles = {name: part for (name, _), part in zip(family.fields, by_field, strict=True)}
-    return HiddenDraws(states, np.exp(log_start), np.exp(log_transitions), profiles, totals)
+    return HiddenDraws(states, np.exp(log_start), np.exp(log_transitions), profiles)
 
 
-def _run(
+def _started(
     family: HiddenMarkov,
     flat: Array,
     rng: np.random.Generator,
-    draws: int,
     warm_up: int,
     sampler: Sampler,
     progress: Progress | None,
-) -> list["Hidden"]:
-    """One chain."""
+) -> Chain:
+    """One chain after its warm-up."""
     sweep, prior = _sweep(sampler), prior_of(family)
     hidden = plug_in_start(family, flat, rng, warm_up, sampler)
     if progress is not None:
         progress(warm_up)
-    kept = []
-    for state in range(draws):
-        sweep(hidden, flat, prior, 1.0, rng)
-        kept.append(copy_hidden(hidden))
-        if progress is not None and (state + 1) % REPORTED == 0:
-            progress(REPORTED)
-    return kept
+
+    def more(draws: int) -> tuple[list["Hidden"], None]:
+        kept = []
+        for state in range(draws):
+            sweep(hidden, flat, prior, 1.0, rng)
+            kept.append(copy_hidden(hidden))
+            if progress is not None and (state + 1) % REPORTED == 0:
+                progress(REPORTED)
+        return kept, None
+
+    return more
 
 
 def _sweep(sampler: Sampler) -> Callable[..., None]:

@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.hidden_markov.hidden_chains import (
+    Chain,
     HiddenDraws,
     copy_hidden,
     flat_counts,
     log_evidence,
+    mixed_draws,
     plug_in_start,
     prior_of,
-    stack_draws,
 )
 from discreet.inference.parallel_chains import REPORTED, Progress, run_chains
 from discreet.noise import NoiseLaw
@@ -53,6 +54,7 @@ def noise_aware_chains(
     rng: np.random.Generator,
     *,
     draws: int = 200,
+    most: int | None = None,
     warm_up: int = 200,
     chains: int = 4,
     observed: NDArray[np.bool_] | None = None,
@@ -68,6 +70,8 @@ def noise_aware_chains(
         The noise that was added to the counts of each field.
     sizes
         What is known beforehand of the number of events in all cells, ignored ones too.
+    draws, most
+        How many states of each chain are kept: so many, or up to `most` until what is reported of them mixed.
     observed
         False (regions, times) where the counts of a cell are to be ignored.
     progress
@@ -83,25 +87,23 @@ def noise_aware_chains(
         raise QueryError("noise_aware_chains.observed must have at least one cell")
     by_field = [laws[name] for name, _ in family.fields]
 
-    def run(own: np.random.Generator) -> tuple[list["Hidden"], Integers]:
-        return _run(family, flat, kept, by_field, sizes, own, draws, warm_up, progress)
+    def start(own: np.random.Generator) -> Chain:
+        return _started(family, flat, kept, by_field, sizes, own, warm_up, progress)
 
-    results = run_chains(run, chains, rng)
-    return stack_draws(family, [kept for kept, _ in results], np.stack([totals for _, totals in results]))
+    return mixed_draws(family, run_chains(start, chains, rng), draws, most)
 
 
-def _run(
+def _started(
     family: HiddenMarkov,
     flat: Array,
     kept: Integers,
     laws: list[NoiseLaw],
     sizes: Sizes,
     rng: np.random.Generator,
-    draws: int,
     warm_up: int,
     progress: Progress | None,
-) -> tuple[list["Hidden"], Integers]:
-    """One chain, and the events of every cell (draws, regions, times)."""
+) -> Chain:
+    """One chain after its warm-up; it goes on with its states and the events of every cell (draws, regions, times)."""
     from discreet.inference.hidden_markov.kernels.hidden_couplings import advance
 
     prior, released = prior_of(family), released_counts(flat, laws)
@@ -111,15 +113,19 @@ def _run(
         advance(hidden, state, prior, released, plan, rng)
     if progress is not None:
         progress(warm_up)
-    found, totals = [], np.empty((draws, len(flat)), dtype=np.int64)
-    for draw in range(draws):
-        advance(hidden, state, prior, released, plan, rng)
-        found.append(copy_hidden(hidden))
-        totals[draw] = state.totals
-        totals[draw, ignored] = _split(int(state.sums[1]), ignored.size, rng)
-        if progress is not None and (draw + 1) % REPORTED == 0:
-            progress(REPORTED)
-    return found, totals.reshape(draws, family.regions, family.times)
+
+    def more(draws: int) -> tuple[list["Hidden"], Integers]:
+        found, totals = [], np.empty((draws, len(flat)), dtype=np.int64)
+        for draw in range(draws):
+            advance(hidden, state, prior, released, plan, rng)
+            found.append(copy_hidden(hidden))
+            totals[draw] = state.totals
+            totals[draw, ignored] = _split(int(state.sums[1]), ignored.size, rng)
+            if progress is not None and (draw + 1) % REPORTED == 0:
+                progress(REPORTED)
+        return found, totals.reshape(draws, family.regions, family.times)
+
+    return more
 
 
 def _best_start(

@@ -10,14 +10,14 @@ States that hold no cell agree with nothing; they are told apart by their profil
 reference, and the one whose draws agree best in the end is kept. Last, the most frequent state becomes the first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.numerics.arrays import Array
 
-__all__ = ["aligned_names", "frequency_order", "renamed", "reordered", "state_frequencies"]
+__all__ = ["aligned_names", "frequency_order", "renamed", "reordered", "state_frequencies", "under_one_name"]
 
 Codes = NDArray[np.int64]
 
@@ -40,6 +40,24 @@ def aligned_names(states: Codes, profiles: Sequence[Array], firsts: Sequence[int
     names, _ = max((_settled(states, stacked, first) for first in firsts), key=lambda found: found[1])
     order = frequency_order(renamed(states, names), stacked.shape[1])
     return np.argsort(order)[names]
+
+
+def under_one_name(
+    states: Codes, start: Array, transitions: Array, profiles: Mapping[str, Array]
+) -> tuple[Codes, dict[str, Array]]:
+    """Draws (chains, draws, …) as users see them: the states of the cells, and "start", "transition" and profiles."""
+    chains, length = states.shape[:2]
+    flat = np.asarray(states, dtype=np.int64).reshape(chains * length, -1)
+    rows = {name: values.reshape(chains * length, *values.shape[2:]) for name, values in profiles.items()}
+    names = aligned_names(flat, list(rows.values()), [length * (chain + 1) - 1 for chain in range(chains)])
+    moves = transitions.reshape(chains * length, *transitions.shape[2:])
+    found = {
+        "start": reordered(start.reshape(chains * length, -1), names),
+        "transition": reordered(reordered(moves, names), names, axis=2),
+        **{name: reordered(profile, names) for name, profile in rows.items()},
+    }
+    parameters = {name: values.reshape(chains, length, *values.shape[1:]) for name, values in found.items()}
+    return renamed(flat, names).reshape(states.shape), parameters
 
 
 def renamed(states: Codes, names: Codes) -> Codes:

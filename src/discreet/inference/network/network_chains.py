@@ -8,21 +8,23 @@ records are proposed from the network and accepted by the noise density of the t
 given tables are Dirichlet. The moves are in `kernels.network_records` and `kernels.network_counts`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.inference.convergence import until_mixed
 from discreet.inference.network.network_problem import NetworkProblem
 from discreet.inference.network.network_walk import Walk, start_walk
-from discreet.inference.parallel_chains import REPORTED, Progress, run_chains
+from discreet.inference.parallel_chains import REPORTED, Progress, run_chains, side_by_side
 from discreet.noise import NoiseLaw
 from discreet.numerics.arrays import Array, Integers
 from discreet.schema.row_counts import Sizes
 
 __all__ = ["network_chains"]
 
+Chain = Callable[[int], tuple[Array, Integers]]
 
 WARM_UP = 250  # states discarded at the start of each chain
 
@@ -36,6 +38,7 @@ def network_chains(
     rng: np.random.Generator,
     *,
     draws: int = 1000,
+    most: int | None = None,
     chains: int = 4,
     progress: Progress | None = None,
 ) -> dict[str, NDArray[Any]]:
@@ -51,33 +54,44 @@ def network_chains(
         Released counts of each node, one axis for each parent and the last for the node.
     laws
         The noise that was added to each table.
+    draws, most
+        How many states of each chain are kept: so many, or up to `most` until they mixed.
     progress
         Told, now and then, how many states of all chains were made since the last time.
     """
     problem = NetworkProblem.build(alphas, parents, tables, laws, sizes)
     problem.graph, problem.released, problem.alpha  # noqa: B018 - made once, before threads share them
 
-    results = run_chains(lambda own: _run(problem, start_walk(problem, own), draws, progress), chains, rng)
-    flat = np.split(np.stack([theta for theta, _ in results]), problem.graph.first_cell[1:-1], axis=-1)
-    by_node = {
-        name: part.reshape(chains, draws, *problem.tables[name].shape)
-        for name, part in zip(problem.tables, flat, strict=True)
-    }
-    return {**by_node, "n": np.stack([totals for _, totals in results])}
+    walks = run_chains(lambda own: _started(problem, start_walk(problem, own), progress), chains, rng)
+
+    def more(count: int) -> dict[str, NDArray[Any]]:
+        results = side_by_side(walks, count)
+        flat = np.split(np.stack([theta for theta, _ in results]), problem.graph.first_cell[1:-1], axis=-1)
+        by_node = {
+            name: part.reshape(chains, count, *problem.tables[name].shape)
+            for name, part in zip(problem.tables, flat, strict=True)
+        }
+        return {**by_node, "n": np.stack([totals for _, totals in results])}
+
+    return more(draws) if most is None else until_mixed(more, draws, most)
 
 
-def _run(problem: NetworkProblem, walk: Walk, draws: int, progress: Progress | None) -> tuple[Array, Integers]:
-    """One chain: flat probabilities (draws, cells) and the number of records (draws,)."""
-    theta, totals = np.empty((draws, walk.theta.size)), np.empty(draws, dtype=np.int64)
-    smallest, log_sizes = 0, np.zeros(0)
-    for state in range(-WARM_UP, draws):
-        n = int(walk.total[0])
-        if not smallest <= max(n - walk.reach, 0) <= n + walk.reach < smallest + log_sizes.size:
-            smallest = max(n - 4 * walk.reach, 0)
-            log_sizes = problem.sizes.log_weight(np.arange(smallest, n + 4 * walk.reach + 1))
-        walk.advance(log_sizes, smallest)
-        if state >= 0:
+def _started(problem: NetworkProblem, walk: Walk, progress: Progress | None) -> Chain:
+    """One chain after its warm-up: flat probabilities (draws, cells) and numbers of records (draws,) as it goes on."""
+
+    def more(draws: int) -> tuple[Array, Integers]:
+        theta, totals = np.empty((draws, walk.theta.size)), np.empty(draws, dtype=np.int64)
+        smallest, log_sizes = 0, np.zeros(0)
+        for state in range(draws):
+            n = int(walk.total[0])
+            if not smallest <= max(n - walk.reach, 0) <= n + walk.reach < smallest + log_sizes.size:
+                smallest = max(n - 4 * walk.reach, 0)
+                log_sizes = problem.sizes.log_weight(np.arange(smallest, n + 4 * walk.reach + 1))
+            walk.advance(log_sizes, smallest)
             theta[state], totals[state] = walk.theta, walk.total[0]
-        if progress is not None and (state + 1) % REPORTED == 0:
-            progress(REPORTED)
-    return theta, totals
+            if progress is not None and (state + 1) % REPORTED == 0:
+                progress(REPORTED)
+        return theta, totals
+
+    more(WARM_UP)
+    return more

@@ -134,11 +134,12 @@ class Loss(ABC):
         return None
 
     def predicted(self, margins: Array) -> NDArray[Any]:
-        """The target's value, or its more probable level, of new records with these margins, (draws, records)."""
+        """The target's value within its bounds, or its more probable level, of records with these margins."""
         assert self.target is not None
         if self.target.axis is None:
             return self._levels(margins.mean(axis=0) > 0.0)
-        return np.asarray(self.axis.centre + self.axis.unit * self.axis.reach * margins.mean(axis=0))
+        axis = self.axis
+        return np.asarray(np.clip(axis.centre + axis.unit * axis.reach * margins.mean(axis=0), axis.lower, axis.upper))
 
     def check_smooth(self) -> None:
         """Refuse a loss that Langevin steps cannot draw with: they need a curvature that is finite."""
@@ -218,8 +219,8 @@ class Loss(ABC):
     def _levels(self, upper: NDArray[np.bool_]) -> NDArray[Any]:
         """The second level of the target where `upper`, else the first."""
         assert self.target is not None
-        levels = self.schema.column(self.target.column).levels
-        return np.asarray(np.asarray(levels)[upper.astype(int)])
+        written = self.schema.column(self.target.column).compared
+        return np.asarray(np.asarray(written)[upper.astype(int)])
 
 
 Query = Statistics | Loss

@@ -49,8 +49,8 @@ class Poisson(Loss):
         return Margins(rate, rate)
 
     def predicted(self, margins: Array) -> NDArray[Any]:
-        """The expected count."""
-        return np.asarray(np.exp(margins).mean(axis=0))
+        """The expected count, within its bounds."""
+        return np.asarray(np.minimum(np.exp(margins).mean(axis=0), self.axis.upper))
 
     @property
     def _farthest(self) -> float:

@@ -96,7 +96,7 @@ def _to_rows(
 
 @inner
 def _to_means(nodes: Any, unseen: Any, theta: Any, means: Any, slopes: Any, gradient: Any) -> Any:
-    """From the means of the cells to their coordinates, with the uniform prior of those that have no conjugate one."""
+    """From the means of the cells to their coordinates, with the weak prior of those that have no conjugate one."""
     width, value = unseen.basis.shape[1], 0.0
     for j in range(means.shape[0]):
         for k in range(width):
@@ -104,8 +104,8 @@ def _to_means(nodes: Any, unseen: Any, theta: Any, means: Any, slopes: Any, grad
             for c in range(means.shape[1]):
                 gradient[at] += unseen.basis[c, k] * slopes.means[j, c] * (1.0 - means[j, c] ** 2)
             if not nodes.conjugate[j]:
-                value -= 2.0 * log_cosh(theta[at])
-                gradient[at] -= 2.0 * np.tanh(theta[at])
+                value -= 2.0 * nodes.means * log_cosh(theta[at])
+                gradient[at] -= 2.0 * nodes.means * np.tanh(theta[at])
     return value
 
 

@@ -35,6 +35,7 @@ class Nodes(NamedTuple):
     """The priors of the numbers: weak ones within the bounds, where they are not `conjugate`."""
 
     conjugate: np.ndarray[tuple[int], np.dtype[np.bool_]]  # for each number
+    means: float  # a of the weak prior of a mean between its bounds: Beta(a, a)
     low: Array  # a and b of the weak prior of a variance, as a share of its room: Beta(a, b)
     high: Array
     lkj: float  # weak prior of correlations

@@ -23,6 +23,7 @@ from discreet.inference.hidden_markov.kernels.hidden_counts import (
     shuffle,
     two_levels,
 )
+from discreet.inference.hidden_markov.kernels.hidden_redivisions import redivide
 from discreet.inference.hidden_markov.kernels.hidden_states import (
     Hidden,
     Prior,
@@ -37,7 +38,7 @@ from discreet.numerics.kernels.hidden_pass import draw_index
 __all__ = ["advance", "recouple", "transfer"]
 
 
-EXCHANGES = 3  # for each cell, between two kept states
+EXCHANGES = 1  # for each cell, between two kept states
 RESIZES = 16  # of the ignored cells together
 HOPELESS = 20.0  # a new state that changes the noise by so many squared deviations is not tried
 
@@ -65,6 +66,7 @@ def advance(
         for _ in range(RESIZES):
             resize_ignored(counts, plan, rng)
     transfer(noisy, rng)
+    redivide(noisy, rng)
     exact = counts.levels.reshape((-1, size)).astype(np.float64)
     draw_states(hidden, log_likelihoods(exact, hidden.log_profiles, 1.0), rng)
     draw_parameters(hidden, exact, prior, 1.0, rng)

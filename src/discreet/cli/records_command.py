@@ -1,0 +1,107 @@
+"""`discreet synthesize` and `discreet predict`: new records from a release. Free: no private table is read."""
+
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import terminal
+from discreet.errors import UnknownLevels
+
+__all__ = ["predict", "synthesize"]
+
+ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A saved release, JSON.", show_default=False)]
+
+
+def synthesize(
+    file: ReleaseFile,
+    count: Annotated[int, typer.Option("--rows", min=1, help="Records of a table; of every group, where there are.")],
+    tables: Annotated[int, typer.Option(min=1, help="Tables, each given its own draw of the parameters.")] = 5,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A new .csv or .parquet file; several tables are numbered. Default: next to the release."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Make the same tables again.")] = None,
+    as_json: terminal.AsJson = False,
+) -> None:
+    """Write synthetic tables that follow the posterior of a release, free.
+
+    They have the declared columns and levels. What several of them say is put together by `dc.combine_tables`, so that
+    intervals count the privacy noise: take at least as many rows as the private table has.
+
+    \b
+    Example:
+      discreet synthesize smoking.release.json --rows 10000 --tables 5
+      discreet synthesize smoking.release.json --rows 1000 --tables 1 --out one.parquet --seed 7 --json
+    """  # noqa: D301
+    import numpy as np
+
+    from discreet.posterior.records.record_files import check_written, write_records
+    from discreet.release import load
+
+    release = load(file)
+    stem = file.name.removesuffix(".json").removesuffix(".release")
+    chosen = file.parent / f"{stem}.synthetic.csv" if out is None else out
+    names = [chosen.with_stem(f"{chosen.stem}-{i + 1}") for i in range(tables)] if tables > 1 else [chosen]
+    for name in names:
+        check_written(name)
+    posterior = release.posterior(progress=terminal.counter("sampling"))
+    made = posterior.tables(tables, count, np.random.default_rng(seed))
+    for table, name in zip(made, names, strict=True):
+        write_records(table, name)
+    columns, records = made[0].column_names, made[0].num_rows
+    if as_json:
+        body = {"release": str(file), "records": records, "columns": columns, "tables": [str(name) for name in names]}
+        body |= {} if seed is None else {"seed": seed}
+        body |= {"notice": release.notice} if release.notice else {}
+        terminal.emit({**body, "guarantee": release.guarantee.to_json(), "words": str(release.guarantee)})
+        return
+    lines = [
+        ("guarantee", f"{release.guarantee}; that of the release, and no more is spent"),
+        ("records", f"{records} in each of {len(names)} table{'s' if len(names) > 1 else ''}"),
+        ("columns", ", ".join(columns)),
+        *(("file", str(name)) for name in names),
+    ]
+    lines += [("notice", release.notice)] if release.notice else []
+    terminal.facts(terminal.console(), str(file), lines)
+
+
+def predict(
+    file: ReleaseFile,
+    new: Annotated[
+        Path, typer.Argument(metavar="ROWS", help="New rows, .csv or .parquet; public.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A new .csv or .parquet file.", show_default=False)],
+    target: Annotated[str | None, typer.Option(help="Of a network: the column that is wanted.")] = None,
+    level: Annotated[float, typer.Option(help="Probability of the intervals of a regression.")] = 0.9,
+    as_json: terminal.AsJson = False,
+) -> None:
+    """Predict the target of new rows from a release, free.
+
+    The new rows are your own: they are read in full, and cells that are no declared level or number are counted.
+
+    \b
+    Example:
+      discreet predict smokers.release.json new.csv -o predictions.csv
+    """  # noqa: D301
+    import pyarrow as pa
+
+    from discreet.posterior.records.record_files import check_written, read_records, write_records
+    from discreet.release import load
+
+    release = load(file)
+    check_written(out)
+    posterior = release.posterior(progress=terminal.counter("sampling"))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        made = pa.table(posterior.predicted_columns(read_records(new), target=target, level=level))
+    write_records(made, out)
+    unknown = next((warning.message for warning in told if isinstance(warning.message, UnknownLevels)), None)
+    if as_json:
+        body = {"release": str(file), "rows": made.num_rows, "columns": made.column_names, "out": str(out)}
+        terminal.emit({**body, "unknown": unknown.counts if unknown else {}})
+        return
+    lines = [("rows", str(made.num_rows)), ("columns", ", ".join(made.column_names)), ("file", str(out))]
+    lines += [("unknown", str(unknown))] if unknown else []
+    terminal.facts(terminal.console(), str(file), lines)

@@ -1,0 +1,141 @@
+"""What a law of records draws, codes and numbers, in the words of the schema: its columns, levels, bounds and grids.
+
+A synthetic table can so be read wherever the private one can: a level is written as it is in the private table.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import QueryError
+from discreet.queries.counts_and_sums import levels_of
+from discreet.schema import Schema
+from discreet.schema.cell import clipped_steps
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["DeclaredRecords", "LevelCells", "NumberColumn", "stacked"]
+
+ALONE = ""  # the name under which a law that draws one column has it
+
+
+class DeclaredColumn(Protocol):
+    """One column of new records."""
+
+    @property
+    def name(self) -> str:
+        """As it is declared."""
+
+    def cells(self, drawn: NDArray[Any]) -> NDArray[Any]:
+        """What a law has drawn, as people read it."""
+
+    def arrow(self, drawn: NDArray[Any]) -> "pa.Array":
+        """The same as a column of a table."""
+
+
+@dataclass(frozen=True)
+class LevelCells:
+    """Codes of levels, and the texts of these in the table."""
+
+    name: str
+    levels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, schema: Schema, name: str) -> "LevelCells":
+        """The texts as they are in the table; of a number that is cut into levels, the names of these."""
+        levels, written = levels_of(schema, name), schema.column(name).compared
+        return cls(name, written if len(written) == len(levels) else levels)
+
+    def cells(self, drawn: NDArray[Any]) -> NDArray[Any]:
+        """Texts."""
+        return np.asarray(np.array(self.levels)[drawn])
+
+    def arrow(self, drawn: NDArray[Any]) -> "pa.Array":
+        """Texts."""
+        import pyarrow as pa
+
+        return pa.array(self.levels, pa.string()).take(pa.array(drawn))
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """Numbers, clamped to their bounds and rounded to their grid; whole ones where the grid is."""
+
+    name: str
+    lower: float
+    upper: float
+    step: float
+
+    @classmethod
+    def of(cls, schema: Schema, name: str) -> "NumberColumn":
+        """A bounded column or one of counts."""
+        column: Any = schema.column(name)
+        return cls(name, float(column.lower), float(column.upper), float(column.step))
+
+    def cells(self, drawn: NDArray[Any]) -> NDArray[Any]:
+        """Numbers as the private table has them after clamping and rounding."""
+        steps = clipped_steps(drawn, self.lower, self.upper, self.step)
+        numbers = np.clip(steps * self.step, self.lower, self.upper)
+        whole = all(float(number).is_integer() for number in (self.lower, self.upper, self.step))
+        return np.asarray(numbers.astype(np.int64) if whole else numbers)
+
+    def clamped(self, drawn: ArrayLike) -> NDArray[np.float64]:
+        """Within the bounds, not rounded."""
+        return np.asarray(np.clip(drawn, self.lower, self.upper), dtype=float)
+
+    def arrow(self, drawn: NDArray[Any]) -> "pa.Array":
+        """Numbers."""
+        import pyarrow as pa
+
+        return pa.array(self.cells(drawn))
+
+
+@dataclass(frozen=True)
+class DeclaredRecords:
+    """The declared columns of a record, by the names under which the law of the model draws them."""
+
+    columns: Mapping[str, DeclaredColumn]
+
+    @classmethod
+    def alone(cls, column: DeclaredColumn) -> "DeclaredRecords":
+        """Of a law that draws one column, as an array."""
+        return cls({ALONE: column})
+
+    @classmethod
+    def levels(cls, schema: Schema, *names: str) -> "DeclaredRecords":
+        """Columns of levels, drawn under their own names."""
+        return cls({name: LevelCells.of(schema, name) for name in names})
+
+    @classmethod
+    def numbers(cls, schema: Schema, *names: str) -> "DeclaredRecords":
+        """Columns of numbers, drawn under their own names."""
+        return cls({name: NumberColumn.of(schema, name) for name in names})
+
+    def cells(self, drawn: Any) -> Any:
+        """An array where one column is drawn alone, else arrays by the names of the columns."""
+        if ALONE in self.columns:
+            return self.columns[ALONE].cells(np.asarray(drawn))
+        return {column.name: column.cells(drawn[key]) for key, column in self.columns.items()}
+
+    def table(self, drawn: Any) -> "pa.Table":
+        """All columns as an Arrow table."""
+        import pyarrow as pa
+
+        held = {ALONE: drawn} if ALONE in self.columns else drawn
+        return pa.table({column.name: column.arrow(np.asarray(held[key])) for key, column in self.columns.items()})
+
+
+def stacked(by: str, tables: Mapping[str, "pa.Table"]) -> "pa.Table":
+    """Tables of groups under each other; the first column says of which group a record is."""
+    import pyarrow as pa
+
+    if any(by in table.column_names for table in tables.values()):
+        raise QueryError(f"GroupedPosterior.by must be no column of a record, got {by!r}")
+    parts = [
+        table.add_column(0, by, pa.array([level] * table.num_rows, pa.string())) for level, table in tables.items()
+    ]
+    return pa.concat_tables(parts).combine_chunks()

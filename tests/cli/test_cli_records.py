@@ -1,0 +1,103 @@
+"""Synthetic tables and predictions by the command line: files, JSON, counted cells, and what is refused."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dc
+
+SCHEMA = dc.Schema(
+    {
+        "ward": dc.Categorical(["A", "B", "C"]),
+        "fever": dc.Binary(zero="no", one="yes", missing=0),
+    },
+    n=90,
+)
+FRAME = pd.DataFrame({"ward": list("ABC") * 30, "fever": ["no", "yes", "no", "no", "yes", "yes"] * 15})
+MODELS = {
+    "bayes": dc.NaiveBayes("ward", ("fever",)),
+    "wards": dc.DirichletCategorical("ward", by="fever"),
+}
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Releases of two models."""
+    folder = tmp_path_factory.mktemp("releases")
+    ledger = dc.Ledger.create(folder / "study.ledger", dc.Budget(epsilon=100.0))
+    for name, model in MODELS.items():
+        made = dc.release(model, dc.open(FRAME, SCHEMA, id="t"), dc.NoisyStatistics(epsilon=20.0), ledger)
+        made.save(folder / f"{name}.release.json")
+    return folder
+
+
+@pytest.fixture
+def home(releases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for file in releases.glob("*.json"):
+        shutil.copy(file, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_tables_are_written_and_repeated_by_their_seed(run: Callable, home: Path) -> None:
+    ran = run("synthesize", "bayes.release.json", "--rows", "500", "--tables", "3", "--seed", "4", "--json")
+    assert ran.document["tables"] == [f"bayes.synthetic-{i}.csv" for i in (1, 2, 3)]
+    frames = [pd.read_csv(home / name) for name in ran.document["tables"]]
+    for frame in frames:
+        assert frame.shape == (500, 2)
+        assert set(frame["fever"]) == {"no", "yes"}
+        assert set(frame["ward"]) <= {"A", "B", "C"}
+    assert not frames[0].equals(frames[1])
+    again = run(
+        "synthesize", "bayes.release.json", "--rows", "500", "--tables", "3", "--seed", "4", "--out", "b.parquet"
+    )
+    assert again.code == 0
+    assert "500 in each of 3 tables" in again.out
+    assert pq.read_table("b-2.parquet").to_pandas().equals(frames[1])
+
+
+def test_groups_are_a_column(run: Callable, home: Path) -> None:
+    ran = run("synthesize", "wards.release.json", "--rows", "40", "--tables", "1", "--out", "w.csv", "--json")
+    assert (ran.document["records"], ran.document["columns"]) == (80, ["fever", "ward"])
+    assert pd.read_csv("w.csv")["fever"].value_counts().to_dict() == {0: 40, 1: 40}
+
+
+def test_predictions_are_written_and_unknown_cells_counted(run: Callable, home: Path) -> None:
+    Path("new.csv").write_text("id,fever\n1,yes\n2,no\n3,often\n")
+    ran = run("predict", "bayes.release.json", "new.csv", "-o", "out.csv", "--json")
+    assert ran.document["unknown"] == {"fever": 1}
+    found = pd.read_csv("out.csv")
+    assert list(found.columns) == ["prediction", "probability"]
+    assert found["prediction"][1] == found["prediction"][2]
+    assert np.all(found["probability"] <= 1)
+    text = run("predict", "bayes.release.json", "new.csv", "-o", "other.csv")
+    assert "1 in column 'fever'" in " ".join(text.out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("synthesize bayes.release.json --rows 5 --tables 1 --out x.txt", "must end in .csv or .parquet"),
+        ("synthesize bayes.release.json --rows 5 --tables 1 --out none/x.csv", "whose folder is not there"),
+        ("synthesize bayes.release.json --rows 5 --tables 1 --out there.csv", "which is there already"),
+        ("predict wards.release.json new.csv -o out.csv", "must be asked of one group"),
+        ("predict bayes.release.json none.csv -o out.csv", "must be a readable CSV or Parquet file"),
+        ("predict bayes.release.json new.csv -o out.csv --target ward", "target must be of a network"),
+        ("predict bayes.release.json there.csv -o out.csv", "must have the columns ['fever']"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(run: Callable, home: Path, words: str, told: str) -> None:
+    Path("there.csv").write_text("x\n1\n")
+    Path("new.csv").write_text("fever\nyes\n")
+    ran = run(*words.split())
+    assert ran.code == 1
+    assert told in ran.err
+    assert ran.err.count("\n") == 1
+    assert not Path("out.csv").exists()
+    assert json.loads(run(*words.split(), "--json").out)["error"]["message"]
