@@ -19,6 +19,7 @@ import numpy as np
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, from_niw
+from discreet.inference.gaussian.plausible_priors import too_wide
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, check_robust, column_names
 from discreet.models.declared_moments import REGRESSION, Declared, widths
 from discreet.models.gaussian import (
@@ -38,7 +39,6 @@ from discreet.models.gaussian import (
     to_niw,
     vector,
 )
-from discreet.models.plausible_priors import too_wide
 from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior, RegressionPosterior
 from discreet.posterior.records.declared_records import NumberColumn

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, from_niw
+from discreet.inference.gaussian.plausible_priors import elsewhere, share_of_records
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, check_robust, column_names
 from discreet.models.declared_moments import ONE_NUMBER, SEVERAL_NUMBERS, Declared, widths
 from discreet.models.gaussian import (
@@ -25,7 +26,6 @@ from discreet.models.gaussian import (
     plug_in_moments,
     to_niw,
 )
-from discreet.models.plausible_priors import elsewhere, share_of_records
 from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior
 from discreet.posterior.records.declared_records import DeclaredRecords

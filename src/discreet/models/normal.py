@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, NormalNode
+from discreet.inference.gaussian.plausible_priors import elsewhere, share_of_records, too_wide
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, check_robust, number
 from discreet.models.declared_moments import ONE_NUMBER, Declared, widths
 from discreet.models.gaussian import (
@@ -28,7 +29,6 @@ from discreet.models.gaussian import (
     moment_terms,
     plug_in_moments,
 )
-from discreet.models.plausible_priors import elsewhere, share_of_records, too_wide
 from discreet.numerics.arrays import Array
 from discreet.posterior import ChainsPosterior
 from discreet.posterior.records.declared_records import DeclaredRecords, NumberColumn

@@ -13,9 +13,9 @@ import numpy as np
 
 from discreet.checks import positive
 from discreet.errors import QueryError
+from discreet.inference.gaussian.plausible_priors import elsewhere, too_wide
 from discreet.inference.one_sum.known_deviation import KnownDeviation
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, number, pair
-from discreet.models.plausible_priors import elsewhere, too_wide
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.numerics.arrays import Array
 from discreet.numerics.cut_normal import CutNormal
