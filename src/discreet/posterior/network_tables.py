@@ -19,6 +19,7 @@ from discreet.schema.row_counts import Sizes
 
 __all__ = ["NetworkRecords", "network_axes", "network_from_tables"]
 
+FIRST, MOST = 1000, 16_000  # draws of each chain before it is asked whether they mixed, and at most
 SEED = 0  # public and fixed: the same release gives the same answers
 
 
@@ -47,8 +48,7 @@ def network_from_tables(
     laws: Mapping[str, NoiseLaw],
     levels: Mapping[str, Sequence[str]],
     *,
-    draws: int = 1000,
-    most: int | None = None,
+    draws: int | None = None,
     chains: int = 4,
     progress: Callable[[int], None] | None = None,
 ) -> ChainsPosterior:
@@ -66,14 +66,13 @@ def network_from_tables(
         Dirichlet concentrations of each node, in the shape of its table or broadcast to it.
     levels
         The declared levels of each node.
-    draws, most
-        How many states of each chain are kept: so many, or up to `most` until they mixed.
+    draws
+        How many states of each chain are kept; without it, until they mixed, up to `MOST`.
     """
     axes, above = network_axes(tables, parents, levels), {name: tuple(nodes) for name, nodes in parents.items()}
     rng = np.random.default_rng(SEED)
-    found = network_chains(
-        alphas, above, tables, laws, sizes, rng, draws=draws, most=most, chains=chains, progress=progress
-    )
+    length = {"draws": FIRST, "most": MOST} if draws is None else {"draws": draws}
+    found = network_chains(alphas, above, tables, laws, sizes, rng, chains=chains, progress=progress, **length)
     if sizes.lowest == sizes.highest:
         del found["n"]
     title = f"posterior of a network of {len(above)} nodes, from all tables together"
