@@ -73,8 +73,9 @@ class PooledPosterior(Posterior):
     """The joint posterior of all groups and of their population; every answer is by level.
 
     Quantiles and intervals are exact to about seven digits where likelihoods are smooth; where noise leaves corners and
-    flat tails, probabilities may be off by up to 1%, and more is refused. Mean and sd are those of the law cut at the
-    reach of the quadrature: on a log scale a group about which next to nothing was released has no finite ones.
+    flat tails, probabilities may be off by up to 1%, and where it may be more a warning says so. Mean and sd are those
+    of the law cut at the reach of the quadrature: on a log scale a group about which next to nothing was released has
+    no finite ones.
     """
 
     by: str
