@@ -113,7 +113,7 @@ class PooledPosterior(Posterior):
         """Log-probability of all groups' releases under the hierarchy."""
         return self.population.log_evidence
 
-    def summary(self) -> Summary:
+    def _summary(self) -> Summary:
         """Mean, deviation and 90% interval of "level: parameter", of the population's centre and of its spread.
 
         The centre is on the parameter's scale, the spread on that of its coordinate (log or logit).
