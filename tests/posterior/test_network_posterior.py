@@ -9,8 +9,7 @@ from discreet.errors import QueryError
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.posterior import dirichlet_from_counts, naive_bayes_from_tables
 from discreet.posterior.chains import ChainsPosterior
-from discreet.posterior.network_families import network_from_families
-from discreet.posterior.network_tables import NetworkRecords, network_from_tables
+from discreet.posterior.network_tables import NetworkRecords, network_from_families, network_from_tables
 from discreet.schema.row_counts import KnownSize, Sizes, UniformSizes
 
 PARENTS = {"age": (), "smoker": (), "ill": ("age", "smoker")}

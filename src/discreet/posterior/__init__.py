@@ -14,8 +14,7 @@ from discreet.posterior.event_log import EventGrid, EventLogPosterior
 from discreet.posterior.given_draws import beta_given_draws
 from discreet.posterior.groups import GroupedPosterior
 from discreet.posterior.level_probabilities import DirichletLattice, DirichletPosterior, dirichlet_from_counts
-from discreet.posterior.network_families import network_from_families
-from discreet.posterior.network_tables import NetworkRecords, network_from_tables
+from discreet.posterior.network_tables import NetworkRecords, network_from_families, network_from_tables
 from discreet.posterior.pooled import Likelihood, PooledPosterior, Scalar, pooled_posterior
 from discreet.posterior.record_laws import BernoulliRecord, LevelRecord, OneParameter, RecordLaw
 
