@@ -15,6 +15,8 @@ from copies import command, seeded, walked
 from discreet.mechanisms import MECHANISMS
 from discreet.models import MODELS
 
+pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.ConvergenceWarning")  # chains are short on purpose
+
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 SOURCE = ROOT / "src" / "discreet"

@@ -13,6 +13,8 @@ from discreet.queries.losses import Loss
 from discreet.release import Release
 from pairs import Pair, one_per_pair
 
+pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.ConvergenceWarning")  # chains are short on purpose
+
 BUDGET = dc.Budget(10_000.0, 0.5)
 
 

@@ -18,6 +18,8 @@ from pairs import MECHANISMS as MECHANISM_EXAMPLES
 from pairs import MODELS as MODEL_EXAMPLES
 from pairs import Pair, one_per_pair
 
+pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.ConvergenceWarning")  # chains are short on purpose
+
 # of each mechanism one model, the quickest; of each family one model whose parameter it is
 QUICK = {
     "GibbsPosterior": "QuadraticMean",

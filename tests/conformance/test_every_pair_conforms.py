@@ -15,6 +15,8 @@ from copies import BUDGET, seeded
 from discreet.pipeline import query_of
 from pairs import COLUMNS, MECHANISMS, MODELS, ROWS, small_table
 
+pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.ConvergenceWarning")  # chains are short on purpose
+
 SCHEMA = dc.Schema(COLUMNS, n=ROWS)
 PAIRS = [
     pytest.param(model, mechanism, id=f"{name} by {type(mechanism).__name__} {number}")

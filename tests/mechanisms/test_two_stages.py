@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from second_stages import MODELS, RELATIONS, UNITS, by_hand, coded, schema_of, table
 
 import discreet as dc
 from discreet.noise import DiscreteLaplace
@@ -18,6 +17,7 @@ from discreet.noise.sources import SeededNoise
 from discreet.queries.influence import LARGEST_FORM, STEPS, Form, Influence, Influences
 from discreet.queries.statistics import Statistics
 from discreet.sources import CodedRows, Dataset, coded_influences
+from second_stages import MODELS, RELATIONS, UNITS, by_hand, coded, schema_of, table
 
 N = 30
 MECHANISM = dc.NoisyStatistics(epsilon=2.0)

@@ -7,8 +7,9 @@ import pytest
 
 from discreet.errors import QueryError
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.posterior import dirichlet_from_counts, naive_bayes_from_tables
 from discreet.posterior.chains import ChainsPosterior
-from discreet.posterior.network_tables import NetworkRecords, network_from_tables
+from discreet.posterior.network_tables import NetworkRecords, network_from_families, network_from_tables
 from discreet.schema.row_counts import KnownSize, Sizes, UniformSizes
 
 PARENTS = {"age": (), "smoker": (), "ill": ("age", "smoker")}
@@ -95,3 +96,47 @@ def test_refusals() -> None:
         network_from_tables(TABLES, KnownSize(9), PARENTS, {"age": 1.0}, LAWS, LEVELS)
     with pytest.raises(QueryError, match="log_evidence"):
         posterior(KnownSize(100)).log_evidence()
+
+
+def test_a_family_is_one_dirichlet_over_its_table() -> None:
+    """The same posterior in two other ways: levels of all cells together, and naive Bayes with its class as parent."""
+    released, law, sizes = np.array([[12.0, 3.0, -2.0], [7.0, 20.0, 5.0]]), DiscreteLaplace(4.0), KnownSize(50)
+    alpha = np.array([[1.0, 2.0, 0.5], [1.5, 1.0, 1.0]])
+    levels = {"up": ("0", "1"), "down": ("a", "b", "c")}
+    laws = {"up": DiscreteLaplace(4.0), "down": law}
+    tables = {"up": released.sum(axis=1), "down": released}
+    found = network_from_families(tables, sizes, {"up": (), "down": ("up",)}, {"up": 1.0, "down": alpha}, laws, levels)
+    cells = dirichlet_from_counts(released.ravel(), sizes, alpha.ravel(), law, tuple("abcdef"))
+    drawn = cells.sample(20_000, np.random.default_rng(1)).reshape(-1, 2, 3)
+    rows = drawn / drawn.sum(axis=-1, keepdims=True)
+    bayes = naive_bayes_from_tables(
+        {"down": released},
+        sizes,
+        alpha.sum(axis=1),
+        {"down": alpha},
+        {"down": law},
+        levels["up"],
+        {"down": levels["down"]},
+    )
+    for mean in (rows.mean(axis=0), bayes.mean()["down"]):
+        np.testing.assert_allclose(found.mean()["down"], mean, atol=5 * rows.std(axis=0).max() * np.sqrt(2 / 8000))
+    np.testing.assert_allclose(found.sd()["down"], rows.std(axis=0), rtol=0.06)
+    twin = naive_bayes_from_tables(  # the planted error: noise of a quarter of the scale
+        {"down": released},
+        sizes,
+        alpha.sum(axis=1),
+        {"down": alpha},
+        {"down": DiscreteLaplace(1.0)},
+        levels["up"],
+        {"down": levels["down"]},
+    )
+    assert np.any(np.abs(found.sd()["down"] / twin.sd()["down"] - 1.0) > 0.06)
+
+
+def test_families_mix_at_once_and_take_a_private_size() -> None:
+    for sizes in (KnownSize(100), UniformSizes(10**6)):
+        found = network_from_families(TABLES, sizes, PARENTS, dict.fromkeys(PARENTS, 1.0), LAWS, LEVELS)
+        assert found.mixing.converged
+        assert found.mixing.ess > 5000
+        assert set(found.mean()) == set(PARENTS)
+        assert set(found.predict(5, np.random.default_rng(0))) == set(PARENTS)

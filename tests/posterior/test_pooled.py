@@ -12,7 +12,8 @@ from scipy.stats import kstest, norm
 from threadpoolctl import threadpool_limits
 
 from discreet.auditing.rank_tests import Ranks, rank_uniformity
-from discreet.errors import QueryError
+from discreet.errors import ConvergenceWarning, QueryError
+from discreet.inference.groups import population
 from discreet.inference.groups.population import Hyperprior, Population, fit_population
 from discreet.inference.groups.sinh_quadrature import SinhCurve, trace
 from discreet.noise import DiscreteLaplace
@@ -180,15 +181,46 @@ def test_summary_export_and_refusals() -> None:
         bare.predict(3)
 
 
-def test_mistakes_are_refused_and_unresolved_sums_are_noticed() -> None:
+@pytest.mark.parametrize("far", [10.0, 300.0, -1000.0])
+def test_releases_far_from_the_prior_are_read(far: float) -> None:
+    """Two groups hundreds of prior deviations away, where the spread takes all: closed form given tau, summed over it."""
+    post = pooled_posterior(
+        "ward",
+        {"A": normal_likelihood(far, 1.0), "B": normal_likelihood(far + 1.0, 1.0)},
+        Scalar("mean", "identity", 0.0, 1.0),
+    )
+    y, tau = np.array([far, far + 1.0]), np.linspace(1e-3, 100.0, 100_001)
+    total = 1.0 + tau**2
+    precision = 1.0 + 2.0 / total
+    centre = y.sum() / total / precision
+    logs = -0.5 * tau**2 - np.log(total) - 0.5 * np.log(precision) - 0.5 * (y @ y / total - centre**2 * precision)
+    weights = np.exp(logs - logs.max())
+    for level, own in zip(("A", "B"), y, strict=True):
+        mean = np.sum(weights * (own * tau**2 + centre) / total) / weights.sum()
+        assert post.mean()[level] == pytest.approx(mean, abs=1e-3)
+    draws = post.sample(4000, np.random.default_rng(1))
+    assert kstest(post.cdf({"A": draws["A"]})["A"], "uniform").pvalue > 1e-6
+
+
+def test_one_group_and_groups_of_opposite_ends_are_read() -> None:
+    law = DiscreteLaplace(200.0)  # epsilon = .01
+    scalar = Scalar("probability", "logit", 0.0, LOGISTIC_SD)
+    for counts in ({"A": 5}, {"A": -900, "B": 1900, "C": 0}, {"A": 0, "B": 0}):
+        parts = {ward: beta_from_count(y, 40, (1, 1), law).log_density for ward, y in counts.items()}
+        low, high = pooled_posterior("ward", parts, scalar).interval(0.9)["A"]
+        assert 0.0 < low < high < 1.0
+
+
+def test_mistakes_are_refused_and_unresolved_sums_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     scalar = Scalar("mean", "identity", 0.0, 1.0)
     with pytest.raises(QueryError, match="at least one"):
         pooled_posterior("ward", {}, scalar)
     for wrong in (lambda x: np.full(x.shape, np.nan), lambda x: np.zeros(3)):
         with pytest.raises(QueryError, match="one log-density"):
             pooled_posterior("ward", {"A": wrong}, scalar)
-    with pytest.raises(QueryError, match="too far"):
-        pooled_posterior("ward", {"A": normal_likelihood(300, 1), "B": normal_likelihood(301, 1)}, scalar)
+    monkeypatch.setattr(population, "CONSISTENT", 0.0)  # nothing is as good as that
+    with pytest.warns(ConvergenceWarning, match="not resolved"):
+        pooled_posterior("ward", {"A": normal_likelihood(3, 1), "B": normal_likelihood(5, 1)}, scalar)
     for fields in ({"link": "probit"}, {"sd": 0.0}, {"sd": np.nan}, {"ends": (1.0, 0.0)}):
         with pytest.raises(QueryError, match=r"Scalar\.sd|Link\."):
             Scalar(**{"parameter": "x", "link": "logit", "mean": 0.0, "sd": 1.0, **fields})  # type: ignore[arg-type]

@@ -28,6 +28,8 @@ from discreet.schema.row_counts import KnownSize, ShareSizes
 from discreet.sources import CodedRows, Dataset
 from pairs import COLUMNS, MECHANISMS, MODELS, _fits
 
+pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.ConvergenceWarning")  # chains are short on purpose
+
 PACKAGE = str(Path(dc.__file__).parent)
 STEPS = 400_000  # calls that the package may make for one reading; ordinary ones make some ten thousand
 QUESTIONS = ("mean", "sd", "interval", "summary", "log_evidence", "__str__")

@@ -17,6 +17,8 @@ from discreet.auditing import rank_uniformity
 from discreet.models import MODELS, bayesian_network, declared_moments, event_log_hmm
 from discreet.models.loss_model import LossModel
 
+pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.ConvergenceWarning")  # chains are short on purpose
+
 N = 100
 COLUMNS = {
     "smoker": dc.Binary(),

@@ -36,7 +36,6 @@ __all__ = ["BayesianNetwork"]
 
 
 PLUG_IN_DRAWS = (4, 1000)
-FIRST, MOST = 1000, 16_000  # draws of each joint chain before it is asked whether they mixed, and at most
 
 
 @dataclass(frozen=True)
@@ -97,8 +96,7 @@ class BayesianNetwork(StatisticsModel):
     def joint(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
         """Draws given all tables together, by augmentation of the unseen records: exact at any n once they mixed."""
         facts = (value, query.sizes, self.parents, self._priors(query.schema), laws, self._levels(query.schema))
-        found = network_from_tables(*facts, draws=FIRST, most=MOST, progress=progress)
-        return self._answers(query.schema, found)
+        return self._answers(query.schema, network_from_tables(*facts, progress=progress))
 
     def plug_in(self, query: Statistics, value: Value) -> ChainsPosterior:
         """Clip the noisy tables at zero and update the priors with them."""

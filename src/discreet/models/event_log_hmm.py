@@ -30,7 +30,6 @@ from discreet.schema import Schema
 __all__ = ["EventLogHMM"]
 
 SEED = 0  # public and fixed: the same release gives the same answers
-FIRST, MOST = 500, 4000  # draws of each chain before it is asked whether they mixed, and at most
 MOST_STATES = 50
 TAKEN = ("state", "start", "transition", "hidden state", "hidden_state", "next_hidden_state")  # used by posteriors
 
@@ -99,16 +98,14 @@ class EventLogHMM(StatisticsModel):
         """Draws of states, profiles and transitions given the noisy tables and the law of their noise."""
         counts = {name: np.asarray(value[name], dtype=np.int64) for name in self.fields}
         rng = np.random.default_rng(SEED)
-        draws = noise_aware_chains(
-            self._family(query.schema), counts, laws, query.sizes, rng, draws=FIRST, most=MOST, progress=progress
-        )
+        draws = noise_aware_chains(self._family(query.schema), counts, laws, query.sizes, rng, progress=progress)
         return EventLogPosterior.from_draws(draws, self.coordinates(query.schema), self._title("posterior"))
 
     def plug_in(self, query: Statistics, value: Value) -> EventLogPosterior:
         """Pretend that the noisy tables are exact; a state's sums, not its cells, are clipped at zero."""
         counts = {name: np.asarray(value[name], dtype=float) for name in self.fields}
         rng = np.random.default_rng(SEED)
-        draws = hidden_chains(self._family(query.schema), counts, rng, draws=FIRST, most=MOST, sampler=self.sampler)
+        draws = hidden_chains(self._family(query.schema), counts, rng, draws=250, most=1000, sampler=self.sampler)
         return EventLogPosterior.from_draws(draws, self.coordinates(query.schema), self._title("plug-in posterior"))
 
     def given_chain(self, query: Statistics, states: Any, profiles: Mapping[str, Any], note: str) -> EventLogChain:

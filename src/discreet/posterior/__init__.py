@@ -19,8 +19,7 @@ from discreet.posterior.level_probabilities import (
     SharesByColumn,
     dirichlet_from_counts,
 )
-from discreet.posterior.network_families import network_from_families
-from discreet.posterior.network_tables import NetworkRecords, network_from_tables
+from discreet.posterior.network_tables import NetworkRecords, network_from_families, network_from_tables
 from discreet.posterior.pooled import Likelihood, PooledPosterior, Scalar, pooled_posterior
 from discreet.posterior.record_laws import BernoulliRecord, LevelRecord, OneParameter, RecordLaw
 from discreet.posterior.records.declared_records import DeclaredRecords

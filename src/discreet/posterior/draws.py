@@ -74,7 +74,7 @@ class Draws(Posterior):
         """Posterior deviation given the draws, where their law is known."""
         return self._known("sd").sd()
 
-    def interval(self, level: float = 0.9) -> Any:
+    def _interval(self, level: float) -> Any:
         """Interval that holds the parameter with probability `level` given the draws, where their law is known."""
         return self._known("interval").interval(level)
 

@@ -67,7 +67,7 @@ class EventLogChain(EventLogPosterior):
         """Refused: the spread of a tempered chain."""
         raise _refusal("quantile")
 
-    def interval(self, level: float = 0.9) -> NoReturn:
+    def _interval(self, level: float) -> NoReturn:
         """Refused: the spread of a tempered chain."""
         raise _refusal("interval")
 

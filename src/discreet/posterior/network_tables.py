@@ -1,7 +1,13 @@
 """A discrete network of known graph given only noisy tables of every node and its parents.
 
-The conditional probabilities θ_j[parents, level] have independent Dirichlet rows. `inference.network` draws them,
-and the number of records where it is private, from their exact posterior given the release.
+The conditional probabilities θ_j[parents, level] have independent Dirichlet(alpha_j) rows. Two ways to read the tables:
+
+families   every node by itself. The cells of its table are multinomial, of probabilities π[parents] θ_j[parents, level]
+           and π ~ Dirichlet(Σ_level alpha_j), which is one Dirichlet(alpha_j) over all cells: the counts given the
+           release are a sum over compositions, drawn exactly and independently. What the tables of other nodes say of
+           the same margins is left out, so this conditions on less, and nothing has to converge; the prior of the
+           parents' levels is the declared one above, not the one that the rest of the network implies
+tables     all together, and the number of records where it is private, by the chains of `inference.network`
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,14 +17,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
-from discreet.inference.counts.simplex import draw_codes
+from discreet.inference.counts.compositions import Compositions, Total
+from discreet.inference.counts.noisy_counts import NoisyCells, Polya
+from discreet.inference.counts.simplex import dirichlet_draws, draw_codes
 from discreet.inference.network.network_chains import network_chains
+from discreet.inference.network.network_problem import NetworkProblem
 from discreet.noise import NoiseLaw
 from discreet.posterior.chains import ChainsPosterior
 from discreet.schema.row_counts import Sizes
 
-__all__ = ["NetworkRecords", "network_axes", "network_from_tables"]
+__all__ = ["NetworkRecords", "network_from_families", "network_from_tables"]
 
+FIRST, MOST = 1000, 16_000  # draws of each chain before it is asked whether they mixed, and at most
+INDEPENDENT = (4, 2000)  # draws, in the form of chains
 SEED = 0  # public and fixed: the same release gives the same answers
 
 
@@ -39,6 +50,30 @@ class NetworkRecords:
         return records
 
 
+def network_from_families(
+    tables: Mapping[str, ArrayLike],
+    sizes: Sizes,
+    parents: Mapping[str, Sequence[str]],
+    alphas: Mapping[str, ArrayLike],
+    laws: Mapping[str, NoiseLaw],
+    levels: Mapping[str, Sequence[str]],
+) -> ChainsPosterior:
+    """Posterior of one array (parents' levels…, levels) for each node, given its own table alone.
+
+    The parameters are those of `network_from_tables`.
+    """
+    axes = _axes(tables, parents, levels)
+    problem = NetworkProblem.build(alphas, parents, tables, laws, sizes)
+    rng, found = np.random.default_rng(SEED), {}
+    for name, alpha in problem.alphas.items():
+        total = Total(sizes, float(alpha.sum()))
+        cells = NoisyCells(problem.tables[name].ravel(), problem.laws[name], Polya(alpha.ravel()), total.highest)
+        counts = Compositions.build(cells, total).sample(INDEPENDENT[0] * INDEPENDENT[1], rng)
+        found[name] = dirichlet_draws(counts.reshape(*INDEPENDENT, *alpha.shape) + alpha, rng)
+    title = f"posterior of a network of {len(axes)} nodes, each from its own table"
+    return ChainsPosterior(found, axes, title, NetworkRecords(problem.parents))
+
+
 def network_from_tables(
     tables: Mapping[str, ArrayLike],
     sizes: Sizes,
@@ -47,8 +82,7 @@ def network_from_tables(
     laws: Mapping[str, NoiseLaw],
     levels: Mapping[str, Sequence[str]],
     *,
-    draws: int = 1000,
-    most: int | None = None,
+    draws: int | None = None,
     chains: int = 4,
     progress: Callable[[int], None] | None = None,
 ) -> ChainsPosterior:
@@ -66,21 +100,20 @@ def network_from_tables(
         Dirichlet concentrations of each node, in the shape of its table or broadcast to it.
     levels
         The declared levels of each node.
-    draws, most
-        How many states of each chain are kept: so many, or up to `most` until they mixed.
+    draws
+        How many states of each chain are kept; without it, until they mixed, up to `MOST`.
     """
-    axes, above = network_axes(tables, parents, levels), {name: tuple(nodes) for name, nodes in parents.items()}
+    axes, above = _axes(tables, parents, levels), {name: tuple(nodes) for name, nodes in parents.items()}
     rng = np.random.default_rng(SEED)
-    found = network_chains(
-        alphas, above, tables, laws, sizes, rng, draws=draws, most=most, chains=chains, progress=progress
-    )
+    length = {"draws": FIRST, "most": MOST} if draws is None else {"draws": draws}
+    found = network_chains(alphas, above, tables, laws, sizes, rng, chains=chains, progress=progress, **length)
     if sizes.lowest == sizes.highest:
         del found["n"]
     title = f"posterior of a network of {len(above)} nodes, from all tables together"
     return ChainsPosterior(found, axes, title, NetworkRecords(above))
 
 
-def network_axes(
+def _axes(
     tables: Mapping[str, ArrayLike], parents: Mapping[str, Sequence[str]], levels: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, tuple[str, ...]]]:
     """The dimensions of every node's table: its parents' levels, then its own."""

@@ -77,8 +77,9 @@ class PooledPosterior(Posterior):
     """The joint posterior of all groups and of their population; every answer is by level.
 
     Quantiles and intervals are exact to about seven digits where likelihoods are smooth; where noise leaves corners and
-    flat tails, probabilities may be off by up to 1%, and more is refused. Mean and sd are those of the law cut at the
-    reach of the quadrature: on a log scale a group about which next to nothing was released has no finite ones.
+    flat tails, probabilities may be off by up to 1%, and where it may be more a warning says so. Mean and sd are those
+    of the law cut at the reach of the quadrature: on a log scale a group about which next to nothing was released has
+    no finite ones.
     """
 
     by: str
@@ -114,7 +115,7 @@ class PooledPosterior(Posterior):
         """Log-probability of all groups' releases under the hierarchy."""
         return self.population.log_evidence
 
-    def summary(self) -> Summary:
+    def _summary(self) -> Summary:
         """Mean, deviation and 90% interval of "level: parameter", of the population's centre and of its spread.
 
         The centre is on the parameter's scale, the spread on that of its coordinate (log or logit).

@@ -9,6 +9,7 @@ Everything is even in tau, so in u with tau = unit · sinh(u) the trapezoid rule
 boundary. Every tau has its own grid over m, because m is as sharp as the groups' agreement under that tau.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import QueryError
+from discreet.errors import ConvergenceWarning
 from discreet.inference.groups.sinh_quadrature import DEPTH, WIDE, SinhCurve, trace, uniform_weights
 from discreet.numerics.arrays import Array
 
@@ -80,8 +81,11 @@ class Population:
         curve = trace(lambda x: own.at(x) + others(x), low.min(), high.max(), float((high - low).max()) / 16.0, 1e-7)
         # both orders of integration give the evidence: where they differ, some part of the sums was not resolved
         if not abs(curve.log_mass) < CONSISTENT:
-            raise QueryError(
-                "Population.group must be resolved by its grids: the releases lie too far from the prior or each other"
+            warnings.warn(
+                "the sums over the population are not resolved, as releases lie very far from the prior or each other; "
+                "intervals may be wrong",
+                ConvergenceWarning,
+                stacklevel=3,
             )
         return curve
 

@@ -95,7 +95,7 @@ def hidden_chains(
     return mixed_draws(family, run_chains(start, chains, rng), draws, most)
 
 
-def mixed_draws(family: HiddenMarkov, chains: Sequence[Chain], draws: int, most: int | None) -> HiddenDraws:
+def mixed_draws(family: HiddenMarkov, chains: Sequence[Chain], draws: int, most: int | None = None) -> HiddenDraws:
     """So many states of every chain, or up to `most` until start, transitions and profiles mixed, under one name each.
 
     The names of states are the same in all draws only after `label_alignment`: what it makes of them is looked at.

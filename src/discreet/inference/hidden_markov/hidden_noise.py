@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["noise_aware_chains", "released_counts", "start_chain"]
 
 
+FIRST, MOST = 500, 4000  # draws of each chain before it is asked whether they mixed, and at most
 PLUG_IN = 100  # sweeps of the plug-in chain at the start
 TRIALS = 4  # starts that share half of the warm-up; the most likely goes on
 LARGEST_BLOCK = 256  # events that are born or die at once
@@ -53,8 +54,7 @@ def noise_aware_chains(
     sizes: Sizes,
     rng: np.random.Generator,
     *,
-    draws: int = 200,
-    most: int | None = None,
+    draws: int | None = None,
     warm_up: int = 200,
     chains: int = 4,
     observed: NDArray[np.bool_] | None = None,
@@ -70,8 +70,8 @@ def noise_aware_chains(
         The noise that was added to the counts of each field.
     sizes
         What is known beforehand of the number of events in all cells, ignored ones too.
-    draws, most
-        How many states of each chain are kept: so many, or up to `most` until what is reported of them mixed.
+    draws
+        How many states of each chain are kept; without it, until what is reported of them mixed, up to `MOST`.
     observed
         False (regions, times) where the counts of a cell are to be ignored.
     progress
@@ -90,7 +90,8 @@ def noise_aware_chains(
     def start(own: np.random.Generator) -> Chain:
         return _started(family, flat, kept, by_field, sizes, own, warm_up, progress)
 
-    return mixed_draws(family, run_chains(start, chains, rng), draws, most)
+    started = run_chains(start, chains, rng)
+    return mixed_draws(family, started, FIRST, MOST) if draws is None else mixed_draws(family, started, draws)
 
 
 def _started(

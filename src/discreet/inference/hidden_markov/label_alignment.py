@@ -110,8 +110,10 @@ def _names(states: Codes, profiles: Array, reference: Codes, centre: Array) -> C
     draws, count = profiles.shape[:2]
     places = (np.arange(draws)[:, np.newaxis] * count + states) * count + reference
     together = np.bincount(places.ravel(), minlength=draws * count * count).reshape(draws, count, count)
-    names = np.empty((draws, count), dtype=np.int64)
-    for draw in range(draws):  # an assignment problem each; the cells are counted above, all at once
+    names, most = together.argmax(axis=2), together.max(axis=2, keepdims=True)
+    clear = np.all(np.sum(together == most, axis=2) == 1, axis=1)  # cells alone decide, and no two states want one name
+    clear &= np.all(np.sort(names, axis=1) == np.arange(count), axis=1)
+    for draw in np.flatnonzero(~clear):  # an assignment problem each
         distance = cdist(profiles[draw], centre, "cityblock") / (2.0 * count)
         _, names[draw] = linear_sum_assignment(together[draw] - distance, maximize=True)
-    return names
+    return np.asarray(names)

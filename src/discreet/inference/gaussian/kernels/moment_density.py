@@ -104,7 +104,7 @@ def _to_rows(
 
 @inner
 def _logs(s: Any) -> Any:
-    """Of log L_ii as a function of its coordinate: the logarithm of its derivative, that derivative, and the former's."""
+    """Of log L_ii in its coordinate: the logarithm of its slope, the slope, and the slope of that logarithm."""
     share, soft = 1.0 / (1.0 + np.exp(-s)), softplus(s)
     ratio = share / soft if s > -30.0 else 1.0
     return np.log(0.5 * ratio), 0.5 * ratio, 1.0 - share - ratio

@@ -5,9 +5,10 @@ The coordinates of a point, in this order:
     shares    log-linear parameters of the shares of the cells (combinations of levels), shares = softmax(links shares)
     means     for each number, the cells' means: f = tanh(basis eta)
     rows      the Cholesky factor L of the covariance within cells, row by row: L_ii² = v_i x_i log(1 + e^s) and
-              L_ij = L_ii t_j, with v_i = sum of shares (1 - f_i²), the largest variance there is room for, and x_i about the share of
-              it that noise hides: beyond it a variance is linear in s, below it its logarithm is; the row of a target
-              instead holds its slopes within cells, beta = reach sinh(b), and then s of its residual variance
+              L_ij = L_ii t_j, with v_i = sum of shares (1 - f_i²), the largest variance there is room for, and x_i
+              about the share of it that noise hides: beyond it a variance is linear in s, below it its logarithm is;
+              the row of a target instead holds its slopes within cells, beta = reach sinh(b), and then s of its
+              residual variance
     size      where it is private: n = lowest + (highest - lowest) / (1 + e^-s)
 """
 
