@@ -16,7 +16,20 @@ from discreet.cli.calibrate_command import commands
 
 DOCS = Path(__file__).parent
 PROOFS = DOCS.parent / "src" / "discreet" / "mechanisms"
-COMMANDS = ["demo", "init", "plan", "compare", "release", "posterior", "ledger create", "ledger show", "ledger verify"]
+COMMANDS = [
+    "demo",
+    "init",
+    "check",
+    "plan",
+    "compare",
+    "release",
+    "posterior",
+    "predict",
+    "synthesize",
+    "ledger create",
+    "ledger show",
+    "ledger verify",
+]
 COMMANDS += [f"calibrate {name}" for name in commands()]
 
 

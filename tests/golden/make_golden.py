@@ -1,5 +1,7 @@
 """Make the golden releases and ledgers: `python tests/golden/make_golden.py`, from the root of the repository.
 
+`python tests/golden/make_golden.py --later` adds a release of every pair that came after them (`later.json`).
+
 One release file for every model and mechanism that fit each other, a ledger for every filter with all that it can
 price, and in the last of them a reservation of every pair that was never answered. `index.json` has the request keys
 and the heads. They are made anew only while nothing was published; afterwards they are added to, and never changed:
@@ -9,6 +11,7 @@ every later version must read them (tests/test_stored_answers_stay_readable.py).
 import json
 import shutil
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,7 +63,30 @@ def make(folder: Path) -> None:
     (folder / "index.json").write_text(json.dumps(index, indent=1, sort_keys=True) + "\n")
 
 
-if __name__ == "__main__":
+def add_later(folder: Path) -> None:
+    """A release of every pair that came after the ledgers were made, beside those that are there."""
+    index = json.loads((folder / "later.json").read_text()) if (folder / "later.json").exists() else {}
+    known = {*json.loads((folder / "index.json").read_text())["pairs"], *index}
+    robust = [
+        Pair(f"{kind} robust", replace(pair.model, robust=True), pair.mechanism, pair.schema, pair.table)
+        for pair in one_per_pair()
+        for kind, _, mechanism in [pair.name.partition(" by ")]
+        if hasattr(pair.model, "robust") and mechanism == "NoisyStatistics"
+    ]
+    with tempfile.TemporaryDirectory() as ledgers:
+        ledger = dc.Ledger.create(Path(ledgers) / "later.ledger", dc.Budget(1e5))
+        for pair in (*one_per_pair(), *robust):
+            if pair.name not in known:
+                release = dc.release(pair.model, pair.dataset(), pair.mechanism, ledger)
+                file = f"releases/{pair.name.replace(' by ', '-').replace(' ', '-')}.json"
+                index[pair.name] = {"key": request_key(release.recipe), "file": file}
+                release.save(folder / file)
+    (folder / "later.json").write_text(json.dumps(index, indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["--later"]:
+    add_later(GOLDEN)
+elif __name__ == "__main__":
     for old in (*GOLDEN.glob("*.ledger*"), GOLDEN / "index.json"):
         old.unlink(missing_ok=True)
     shutil.rmtree(GOLDEN / "releases", ignore_errors=True)
