@@ -16,7 +16,7 @@ from discreet.inference.gaussian.hamiltonian import sample_moments
 from discreet.inference.gaussian.mode import climb, first_point
 from discreet.inference.gaussian.population_moments import mean_and_covariance, regression
 from discreet.inference.gaussian.released_sums import Term
-from discreet.inference.gaussian.unseen_moments import BoxPrior, Target, cells_of, target_of
+from discreet.inference.gaussian.unseen_moments import BoxPrior, MomentTarget, cells_of, target_of
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.queries.counts_and_sums import Axis
 from discreet.schema.row_counts import KnownSize, UniformSizes
@@ -77,7 +77,7 @@ def released(p: int, levels: Sequence[int], n: float, *, private: bool, scale: f
     return terms
 
 
-def target(p: int, levels: Sequence[int], conjugate: Sequence[bool], slopes: float, *, private: bool) -> Target:
+def target(p: int, levels: Sequence[int], conjugate: Sequence[bool], slopes: float, *, private: bool) -> MomentTarget:
     system = conjugate_system(p, levels, np.random.default_rng(7))
     sizes = UniformSizes(2000) if private else KnownSize(500)
     terms = released(p, levels, 500.0, private=private)
@@ -115,7 +115,7 @@ def test_gradients_are_derivatives(p, levels, conjugate, slopes, private) -> Non
     np.testing.assert_allclose(slope, numeric, rtol=1e-5, atol=1e-5 * np.abs(numeric).max() + 1e-4)
 
 
-def _moments_of(found: Target, theta: np.ndarray):
+def _moments_of(found: MomentTarget, theta: np.ndarray):
     from discreet.inference.gaussian.kernels.mode_steps import unseen_draws
 
     p, cells = found.numbers, len(found.unseen.links)
@@ -125,7 +125,7 @@ def _moments_of(found: Target, theta: np.ndarray):
     return means[0, :, 0], factors[0] @ factors[0].T
 
 
-def _log_volume(found: Target, theta: np.ndarray) -> float:
+def _log_volume(found: MomentTarget, theta: np.ndarray) -> float:
     """Log of |d(means, covariances) / d coordinates| by differences."""
     lower = np.tril_indices(found.numbers)
 
@@ -137,7 +137,7 @@ def _log_volume(found: Target, theta: np.ndarray) -> float:
     return float(np.linalg.slogdet(np.array(columns))[1])
 
 
-def _without_noise(found: Target, theta: np.ndarray) -> float:
+def _without_noise(found: MomentTarget, theta: np.ndarray) -> float:
     """Log-prior in the coordinates: noise so wide that it says nothing."""
     from discreet.inference.gaussian.kernels.moment_density import log_posterior
 

@@ -21,13 +21,13 @@ from discreet.inference.gaussian.gaussian_system import GaussianSystem
 from discreet.inference.gaussian.hamiltonian import SampleMoments, sample_moments
 from discreet.inference.gaussian.population_moments import mean_and_covariance, regression
 from discreet.inference.gaussian.released_sums import Term
-from discreet.inference.gaussian.unseen_moments import BoxPrior, Target, target_of
+from discreet.inference.gaussian.unseen_moments import BoxPrior, MomentTarget, target_of
 from discreet.models.base import Laws, Value
 from discreet.numerics.arrays import Array, Integers
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.statistics import Statistics
 
-__all__ = ["ONE_NUMBER", "REGRESSION", "SEVERAL_NUMBERS", "Declared", "DrawnLaw", "widths"]
+__all__ = ["ONE_NUMBER", "REGRESSION", "SEVERAL_NUMBERS", "DeclaredMoments", "DrawnLaw", "widths"]
 
 SEED = 0  # of the chains: public, so that a release has one posterior
 
@@ -37,7 +37,7 @@ REGRESSION = BoxPrior(0.5, 2.0, slopes=1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Declared:
+class DeclaredMoments:
     """What a release says of the declared columns; the draws are those of four chains.
 
     Parameters
@@ -97,7 +97,7 @@ class Declared:
 
     def _sampled(
         self, query: Statistics, terms: Sequence[Term], progress: Callable[[int], None] | None
-    ) -> tuple[Target, SampleMoments, np.random.Generator]:
+    ) -> tuple[MomentTarget, SampleMoments, np.random.Generator]:
         rng = np.random.default_rng(SEED)
         target = target_of(self.system, self.axes, terms, query.sizes, self.box, self.conjugate, self.concentration)
         return target, sample_moments(target, rng, progress), rng
@@ -150,7 +150,7 @@ def half_of(axes: Sequence[Axis]) -> Array:
     return np.array([axis.unit * axis.reach for axis in axes])
 
 
-def coefficient_order(target: Target) -> list[int]:
+def coefficient_order(target: MomentTarget) -> list[int]:
     """Where (constant, numbers, levels) stand in (constant, levels, numbers)."""
     q, features = target.unseen.design.shape[1], target.numbers - 1
     return [0, *range(q, q + features), *range(1, q)]
@@ -170,7 +170,7 @@ def _kappas(
     query: Statistics,
     value: Value,
     laws: Laws,
-    target: Target,
+    target: MomentTarget,
     sample: SampleMoments,
     rng: np.random.Generator,
 ) -> Mapping[str, Array]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.inference.convergence import until_mixed
 from discreet.inference.gaussian.mode import climb, first_point
-from discreet.inference.gaussian.unseen_moments import Target
+from discreet.inference.gaussian.unseen_moments import MomentTarget
 from discreet.numerics.arrays import Array
 
 __all__ = ["SampleMoments", "sample_moments"]
@@ -49,7 +49,7 @@ class SampleMoments:
 
 
 def sample_moments(
-    target: Target,
+    target: MomentTarget,
     rng: np.random.Generator,
     progress: Callable[[int], None] | None = None,
     *,
@@ -71,14 +71,14 @@ def sample_moments(
 class _Chains:
     """Where the chains stand; states, generators and tunings move in place."""
 
-    target: Target
+    target: MomentTarget
     rngs: tuple[np.random.Generator, ...]
     states: Array
     tunings: Array
     root: Array
 
     @classmethod
-    def started(cls, target: Target, rng: np.random.Generator) -> "_Chains":
+    def started(cls, target: MomentTarget, rng: np.random.Generator) -> "_Chains":
         """At modes given the release plus fresh noise."""
         released = target.released
         deviation = np.where(released.laplace, np.sqrt(2.0), 1.0) * released.scale
@@ -124,7 +124,7 @@ class _Chains:
         return _Chains(self.target, self.rngs, self.states, tunings, root)
 
 
-def _named(target: Target, thetas: Array) -> SampleMoments:
+def _named(target: MomentTarget, thetas: Array) -> SampleMoments:
     from discreet.inference.gaussian.kernels.mode_steps import unseen_draws
 
     leading, flat = thetas.shape[:2], np.ascontiguousarray(thetas.reshape(-1, thetas.shape[-1]))

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.inference.gaussian.unseen_moments import Target, likely_rows
+from discreet.inference.gaussian.unseen_moments import MomentTarget, likely_rows
 from discreet.numerics.arrays import Array
 
 if TYPE_CHECKING:
-    from discreet.inference.gaussian.kernels.unseen_layout import Released
+    from discreet.inference.gaussian.kernels.unseen_layout import ReleasedSums
 
 __all__ = ["climb", "first_point"]
 
@@ -18,7 +18,7 @@ START = 0.1  # of the room of a variance
 FLATTEST = 0.05  # curvature that is assumed where there is less: a deviation of four and a half
 
 
-def climb(target: Target, released: "Released", start: Array) -> tuple[Array, Array]:
+def climb(target: MomentTarget, released: "ReleasedSums", start: Array) -> tuple[Array, Array]:
     """A point uphill from `start`, and there a matrix whose outer product is the inverse curvature."""
     from discreet.inference.gaussian.kernels.mode_steps import curvature
     from discreet.inference.gaussian.kernels.moment_density import log_posterior
@@ -45,7 +45,7 @@ def climb(target: Target, released: "Released", start: Array) -> tuple[Array, Ar
     return theta, _root(bent)
 
 
-def first_point(target: Target) -> Array:
+def first_point(target: MomentTarget) -> Array:
     """A point in the middle of everything, from which Newton's method finds the release."""
     theta = np.zeros(target.dimension)
     p = target.numbers

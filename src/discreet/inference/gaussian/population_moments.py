@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from discreet.inference.gaussian.hamiltonian import SampleMoments
-from discreet.inference.gaussian.unseen_moments import Target
+from discreet.inference.gaussian.unseen_moments import MomentTarget
 from discreet.numerics.arrays import Array
 
 __all__ = ["mean_and_covariance", "regression"]
@@ -23,7 +23,7 @@ NEARLY_ZERO = 1e-12
 
 
 def regression(
-    target: Target, sample: SampleMoments, rng: np.random.Generator, excess: Mapping[str, Array] | None = None
+    target: MomentTarget, sample: SampleMoments, rng: np.random.Generator, excess: Mapping[str, Array] | None = None
 ) -> tuple[Array, Array]:
     """Coefficients (…, constant and dummies, features) of the last number, and its residual variance (…)."""
     moments, k = sample.design_moments(target.unseen.design), target.unseen.design.shape[1] + target.numbers - 1
@@ -31,7 +31,7 @@ def regression(
 
 
 def mean_and_covariance(
-    target: Target, sample: SampleMoments, rng: np.random.Generator, excess: Mapping[str, Array] | None = None
+    target: MomentTarget, sample: SampleMoments, rng: np.random.Generator, excess: Mapping[str, Array] | None = None
 ) -> tuple[Array, Array]:
     """Means (…, numbers) within their bounds and covariances (…, numbers, numbers), without levels."""
     if target.conjugates is not None:
@@ -56,7 +56,7 @@ def mean_and_covariance(
     return np.clip(means + steps, -1.0, 1.0), np.asarray(covariance)
 
 
-def _of_nodes(target: Target, sample: SampleMoments, rng: np.random.Generator) -> tuple[Array, Array]:
+def _of_nodes(target: MomentTarget, sample: SampleMoments, rng: np.random.Generator) -> tuple[Array, Array]:
     """By the conjugate posteriors of each number given the earlier ones."""
     moments, p = sample.design_moments(target.unseen.design), target.numbers
     means = np.zeros((*sample.size.shape, p))
@@ -72,7 +72,7 @@ def _of_nodes(target: Target, sample: SampleMoments, rng: np.random.Generator) -
 
 
 def _node(
-    target: Target, j: int, moments: Array, size: Array, rng: np.random.Generator, excess: Mapping[str, Array]
+    target: MomentTarget, j: int, moments: Array, size: Array, rng: np.random.Generator, excess: Mapping[str, Array]
 ) -> tuple[Array, Array]:
     """Coefficients and residual variance of number j on what stands before it in `moments`."""
     k = moments.shape[-1] - 1

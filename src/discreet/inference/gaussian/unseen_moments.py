@@ -27,9 +27,9 @@ from discreet.queries.counts_and_sums import Axis
 from discreet.schema.row_counts import Sizes
 
 if TYPE_CHECKING:
-    from discreet.inference.gaussian.kernels.unseen_layout import Conjugates, Nodes, Released, Unseen
+    from discreet.inference.gaussian.kernels.unseen_layout import Conjugates, Nodes, ReleasedSums, Unseen
 
-__all__ = ["MOST_CELLS", "BoxPrior", "Target", "cells_of", "dummies", "likely_rows", "priors_of", "target_of"]
+__all__ = ["MOST_CELLS", "BoxPrior", "MomentTarget", "cells_of", "dummies", "likely_rows", "priors_of", "target_of"]
 
 MOST_CELLS = 20_000  # combinations of levels that are gone through for every gradient
 SIZE_NODES = 400  # totals at which the prior of a private number of rows is kept
@@ -56,10 +56,10 @@ class BoxPrior:
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class MomentTarget:
     """A release and the priors, packed for the compiled loops."""
 
-    released: "Released"
+    released: "ReleasedSums"
     nodes: "Nodes"
     conjugates: "Conjugates | None"
     unseen: "Unseen"
@@ -90,9 +90,9 @@ def target_of(
     box: BoxPrior,
     conjugate: Sequence[bool],
     concentration: float,
-) -> Target:
+) -> MomentTarget:
     """Pack released terms. Numbers with `conjugate` have the system's own prior, the others the weak one of the box."""
-    from discreet.inference.gaussian.kernels.unseen_layout import Released
+    from discreet.inference.gaussian.kernels.unseen_layout import ReleasedSums
 
     levels = tuple(factor.levels for factor in system.factors)
     cells, p = cells_of(levels), len(axes)
@@ -104,7 +104,7 @@ def target_of(
             members[t] *= cells[:, f] == code
     scales = np.array([max(term.law.width, LEAST_SCALE) for term in terms])
     numbers = [tuple(sorted(term.numbers)) + (-1,) * (2 - len(term.numbers)) for term in terms]
-    released = Released(
+    released = ReleasedSums(
         members,
         np.array([pair[0] for pair in numbers], dtype=np.int64),
         np.array([pair[1] for pair in numbers], dtype=np.int64),
@@ -116,7 +116,7 @@ def target_of(
     design = dummies(levels, cells)
     if p != len(conjugate):
         raise QueryError(f"target_of.conjugate must be one for each of {p} numbers, got {len(conjugate)}")
-    return Target(
+    return MomentTarget(
         released,
         *priors_of(system, axes, box, tuple(conjugate)),
         _unseen(cells, levels, design if wide else np.eye(len(cells)), design, sizes, concentration, released, p),
@@ -145,7 +145,7 @@ def _unseen(
     design: Array,
     sizes: Sizes,
     concentration: float,
-    released: "Released",
+    released: "ReleasedSums",
     p: int,
 ) -> "Unseen":
     from discreet.inference.gaussian.kernels.unseen_layout import Unseen
@@ -171,7 +171,7 @@ def _unseen(
     )
 
 
-def likely_rows(released: "Released", lowest: float, highest: float) -> float:
+def likely_rows(released: "ReleasedSums", lowest: float, highest: float) -> float:
     """The number of rows, or what noisy counts say of it: every cell is counted equally often."""
     if lowest == highest:
         return float(highest)
@@ -180,7 +180,7 @@ def likely_rows(released: "Released", lowest: float, highest: float) -> float:
     return float(np.clip(released.value[counts].sum() / often, lowest, highest))
 
 
-def _hidden(released: "Released", rows: float, p: int) -> Array:
+def _hidden(released: "ReleasedSums", rows: float, p: int) -> Array:
     """For each number, the share of the room of its variance that the noise on its sum of squares hides."""
     rows, found = max(rows, 1.0), np.empty(p)
     for j in range(p):

@@ -19,10 +19,10 @@ import numpy as np
 from discreet.inference.gaussian.kernels.compiled import inner
 from discreet.numerics.arrays import Array, Integers
 
-__all__ = ["Conjugates", "Nodes", "Released", "Unseen", "place_moments", "softplus"]
+__all__ = ["Conjugates", "Nodes", "ReleasedSums", "Unseen", "place_moments", "softplus"]
 
 
-class Released(NamedTuple):
+class ReleasedSums(NamedTuple):
     """The released sums, each in units of the largest that one row adds, and the noise on them."""
 
     members: Array  # (terms, cells): 1 where the rows of a cell count
