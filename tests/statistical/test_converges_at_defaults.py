@@ -1,0 +1,28 @@
+"""R-hat at most 1.01 and 400 effective draws for every reported number, at defaults and without reaching the cap."""
+
+import pytest
+
+import discreet as dc
+from discreet.inference.hidden_markov import hidden_noise
+
+
+def test_a_network_of_four_nodes_at_epsilon_2() -> None:
+    graph = {"a": (), "b": ("a",), "c": ("a", "b"), "d": ("c",)}
+    schema = dc.Schema({name: dc.Categorical(["x", "y", "z"]) for name in graph}, n=2000)
+    (made,) = dc.simulate(
+        dc.BayesianNetwork(graph), None, dc.NoisyStatistics(epsilon=2.0), schema=schema, runs=1, seed=1
+    )
+    assert made.posterior().mixing.converged
+
+
+@pytest.mark.audit
+def test_an_event_log_of_20_regions_and_72_months_at_epsilon_2() -> None:
+    """One seed; about 70 CPU-seconds on a quiet machine."""
+    log = dc.synthetic_event_log(20, 72, seed=1)
+    model = dc.EventLogHMM("region", "month", tuple(log.profiles))
+    (made,) = dc.simulate(
+        model, dc.open(log.table, log.schema, id="log"), dc.NoisyStatistics(epsilon=2.0), runs=1, seed=1
+    )
+    posterior = made.posterior()
+    assert posterior.mixing.converged, posterior.mixing.words
+    assert posterior.cells.shape[1] < hidden_noise.MOST
