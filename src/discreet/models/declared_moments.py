@@ -133,11 +133,9 @@ class DrawnLaw:
         return steps | {name: codes[:, f] for f, name in enumerate(categories)}
 
 
-def widths(robust: bool | None) -> str:
+def widths(robust: bool | None, assumed: str = "without heavy tails") -> str:
     """What the widths of intervals assume, for the title of a posterior."""
-    if robust:
-        return ""
-    return " (widths assume independent rows and errors of one variance with normal tails: robust=True does not)"
+    return "" if robust else f" (widths assume independent rows {assumed}; robust=True measures that)"
 
 
 def centre_of(axes: Sequence[Axis]) -> Array:

@@ -197,11 +197,12 @@ class LinearRegression(StatisticsModel):
     def _answers(self, schema: Schema, coefficients: Array, variance: Array) -> ChainsPosterior:
         labels = {"coefficients": {"coefficient": self.coefficient_names(schema)}}
         found = {"coefficients": coefficients, "variance": variance}
+        assumed = widths(self.robust, "and errors of one variance")
         columns = (*self._numbers(schema)[:-1], *self._categories(schema))  # in the order of the coefficients
         return RegressionPosterior(
             found,
             labels,
-            f"least-squares coefficients of {self.target}, columns as declared{widths(self.robust)}",
+            f"least-squares coefficients of {self.target}, columns as declared{assumed}",
             features={name: schema.column(name) for name in columns},
             target=NumberColumn.of(schema, self.target),
         )
