@@ -1,4 +1,6 @@
-"""Noise-aware moments: what released sums say of the unseen means and covariances of the rows [math: unseen moments].
+"""Noise-aware moments: what released sums say of the unseen means and covariances of the rows.
+
+Theory: docs/theory/unseen_moments.md.
 
 The rows' numbers are clamped to their bounds and lie in [-1, 1] in units of half their range, u. Unseen are, of the n
 rows, the shares of the cells (combinations of levels), the means of every number in every cell (additive on the scale
