@@ -22,6 +22,7 @@ __all__ = ["mean_and_covariance", "regression"]
 
 LEVEL_PRECISION = 0.25  # of level means in half-ranges: what is left of a level without rows is the whole range
 NEARLY_ZERO = 1e-12
+FARTHEST = 30.0  # of logarithms of variances: beyond, bounds cut them anyway
 STEEPEST = 3.0  # skewness of a mean: that of so few rows that no expansion holds
 
 
@@ -52,9 +53,9 @@ def mean_and_covariance(
     kappas = {str(j): np.maximum(0.5 * (kurtosis[..., j] - 1.0), 1.0) for j in range(p)} | dict(excess or {})
     for name, kappa in kappas.items():
         j = int(name)
-        own, at = covariance[..., j, j], sample.within[..., j, j] * rows / (rows - 1.0)
-        wider = at * (own / at) ** np.sqrt(kappa)
-        scale = np.sqrt(wider / own)
+        own, at = covariance[..., j, j], np.maximum(sample.within[..., j, j] * rows / (rows - 1.0), NEARLY_ZERO)
+        wider = at * np.exp(np.clip(np.log(own / at) * np.sqrt(kappa), -FARTHEST, FARTHEST))
+        scale = np.sqrt(np.minimum(wider, 1.0 - means[..., j] ** 2 + NEARLY_ZERO) / own)
         covariance[..., j, :] *= scale[..., np.newaxis]
         covariance[..., :, j] *= scale[..., np.newaxis]
     steps = np.einsum("...ij,...j->...i", spread, rng.standard_normal(means.shape)) / np.sqrt(rows)[..., np.newaxis]
@@ -119,7 +120,8 @@ def _node(
     residual = np.maximum(own - np.sum(found * cross, axis=-1), NEARLY_ZERO)
     freedom = np.maximum(size - k, 2.0)
     ratio = freedom / rng.chisquare(freedom)
-    variance = residual * np.maximum(size, freedom) / freedom * ratio ** np.sqrt(excess.get("variance", 1.0))
+    wider = np.exp(np.clip(np.log(ratio) * np.sqrt(excess.get("variance", 1.0)), -FARTHEST, FARTHEST))
+    variance = residual * np.maximum(size, freedom) / freedom * wider
     q = target.unseen.design.shape[1]
     ridge = np.diag([LEVEL_PRECISION if q > 1 and a < q else 0.0 for a in range(k)])
     noise = variance[..., np.newaxis, np.newaxis]
