@@ -21,7 +21,7 @@ from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, from_niw
 from discreet.inference.gaussian.plausible_priors import too_wide
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, check_robust, column_names
-from discreet.models.declared_moments import REGRESSION, DeclaredMoments, widths
+from discreet.models.declared_moments import MOMENTS, REGRESSION, DeclaredMoments, widths
 from discreet.models.gaussian import (
     SHAPE,
     SIGMAS,
@@ -191,7 +191,7 @@ class LinearRegression(StatisticsModel):
     def _declared(self, schema: Schema) -> DeclaredMoments:
         axes = self._axes(schema)
         conjugate = (*(self.feature_prior is not None for _ in axes[:-1]), self.prior is not None)
-        box = REGRESSION if len(axes) > 1 else replace(REGRESSION, slopes=0.0)
+        box = REGRESSION if len(axes) > 1 else MOMENTS
         return DeclaredMoments(self._system(schema), axes, box, conjugate, self.level_prior)
 
     def _answers(self, schema: Schema, coefficients: Array, variance: Array) -> ChainsPosterior:

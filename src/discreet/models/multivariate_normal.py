@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, from_niw
 from discreet.inference.gaussian.plausible_priors import elsewhere, share_of_records
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, check_robust, column_names
-from discreet.models.declared_moments import ONE_NUMBER, SEVERAL_NUMBERS, DeclaredMoments, widths
+from discreet.models.declared_moments import MOMENTS, DeclaredMoments, widths
 from discreet.models.gaussian import (
     Niw,
     checked_niw,
@@ -112,8 +112,7 @@ class MultivariateNormal(StatisticsModel):
 
     def _declared(self, schema: Schema) -> DeclaredMoments:
         conjugate = (self.prior is not None,) * len(self.columns)
-        box = SEVERAL_NUMBERS if len(self.columns) > 1 else ONE_NUMBER
-        return DeclaredMoments(self._system(schema), self._axes(schema), box, conjugate)
+        return DeclaredMoments(self._system(schema), self._axes(schema), MOMENTS, conjugate)
 
     def _answers(self, mean: Array, covariance: Array) -> ChainsPosterior:
         labels = {"mean": {"column": self.columns}, "covariance": {"column": self.columns, "other": self.columns}}

@@ -17,7 +17,7 @@ from discreet.errors import QueryError
 from discreet.inference.gaussian.gaussian_system import GaussianSystem, NormalNode
 from discreet.inference.gaussian.plausible_priors import elsewhere, share_of_records, too_wide
 from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Value, check_robust, number
-from discreet.models.declared_moments import ONE_NUMBER, DeclaredMoments, widths
+from discreet.models.declared_moments import MOMENTS, DeclaredMoments, widths
 from discreet.models.gaussian import (
     SHAPE,
     SIGMAS,
@@ -103,7 +103,7 @@ class Normal(StatisticsModel):
         return {"mean": means[0], "variance": covariance[0, 0]}, law.rows(n, rng)
 
     def _declared(self, schema: Schema) -> DeclaredMoments:
-        return DeclaredMoments(self._system(schema), self._axes(schema), ONE_NUMBER, (self.prior is not None,))
+        return DeclaredMoments(self._system(schema), self._axes(schema), MOMENTS, (self.prior is not None,))
 
     def _answers(self, schema: Schema, mean: Array, variance: Array) -> ChainsPosterior:
         title = f"mean and variance of {self.column} as declared{widths(self.robust)}"
