@@ -30,8 +30,8 @@ __all__ = ["MOMENTS", "REGRESSION", "DeclaredMoments", "DrawnLaw", "widths"]
 
 SEED = 0  # of the chains: public, so that a release has one posterior
 
-# fixed on the simulated laws of tests/statistical/skewed_laws.py: less mass beside the ends loses wide bounds, more of it
-# narrow ones
+# fixed on the simulated laws of tests/statistical/skewed_laws.py: less mass beside the ends loses wide bounds, more
+# of it narrow ones
 MOMENTS = BoxPrior(0.5, 2.0)
 REGRESSION = BoxPrior(0.5, 2.0, slopes=1.0)
 
