@@ -73,15 +73,17 @@ def potential_of(held):  # type: ignore[no-untyped-def]
         means = jnp.tanh(etas @ basis.T)
         room = jnp.sum(shares / jnp.cosh(etas @ basis.T) ** 2, axis=1)
         at += p * width
-        rows = []
+        rows, bent = [], 0.0
         for k in range(features):
-            own = jnp.sqrt(room[k]) * jnp.exp(theta[at + k])
+            own = jnp.sqrt(room[k] * held["hidden"][k] * jax.nn.softplus(theta[at + k]))
+            bent += log_bend(theta[at + k])
             rows.append(jnp.concatenate([own * theta[at : at + k], own[None], jnp.zeros(p - k - 1)]))
             at += k + 1
         value = 0.0
         if slopes > 0:
             b = theta[at : at + features]
-            residual = jnp.sqrt(room[-1]) * jnp.exp(theta[at + features])
+            residual = jnp.sqrt(room[-1] * held["hidden"][-1] * jax.nn.softplus(theta[at + features]))
+            bent += log_bend(theta[at + features])
             line = slopes * jnp.sinh(b) @ jnp.stack(rows) if features else jnp.zeros(p)
             rows.append(line.at[p - 1].set(residual))
             value += -jnp.sum(log_cosh(b))
@@ -99,12 +101,17 @@ def potential_of(held):  # type: ignore[no-untyped-def]
             value += (features + 1.0 + 2.0 * (lkj - 1.0)) * jnp.log(factor[k, k])
             value += (low - 1.0 - 0.5 * (features - 1.0) - (lkj - 1.0)) * jnp.log(own)
             value += (high - 1.0) * jnp.log(room[k] - own) - (low + high - 1.0) * jnp.log(room[k])
-        value += -2.0 * jnp.sum(log_cosh(etas))
+        value += bent - 2.0 * held["means"] * jnp.sum(log_cosh(etas))
         if links.shape[1]:
             value += jnp.sum(held["concentration"] * jnp.log(shares))
         return jnp.where(jnp.isnan(value), jnp.inf, -value)
 
     return potential
+
+
+def log_bend(s):  # type: ignore[no-untyped-def]
+    """Log-derivative of log L_ii in its coordinate, up to a constant."""
+    return jax.nn.log_sigmoid(s) - jnp.log(jax.nn.softplus(s))
 
 
 def log_cosh(x):  # type: ignore[no-untyped-def]

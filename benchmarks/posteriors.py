@@ -152,15 +152,28 @@ def nuts(target: Any, starts: Any) -> dict[str, float]:
     """NumPyro's NUTS from the ends of our chains, which spares it the search for the mode; and our own log-density."""
     from discreet.inference.gaussian.kernels.moment_density import log_posterior
 
-    p, cells = target.numbers, len(target.unseen.links)
-    values = []
-    for theta in starts:
-        room = (np.empty(theta.size), np.empty(cells), np.empty((p, cells)), np.empty(p), np.empty((p, p)))
-        values.append(log_posterior(target.released, target.nodes, target.unseen, np.ascontiguousarray(theta), *room))
+    rooms = np.empty_like(starts)
+    values = [
+        log_posterior(target.released, *target.priors, np.ascontiguousarray(theta), room)
+        for theta, room in zip(starts, rooms, strict=True)
+    ]
     arrays = {**target.released._asdict(), **target.nodes._asdict(), **target.unseen._asdict()}
     if target.nodes.conjugate.any() or target.unseen.size_grid.size:
         raise NotImplementedError("the peer knows weak priors and a public number of rows")
-    names = ("members", "first", "second", "value", "scale", "laplace", "low", "high", "lkj", "slopes")
+    names = (
+        "members",
+        "first",
+        "second",
+        "value",
+        "scale",
+        "laplace",
+        "low",
+        "high",
+        "lkj",
+        "slopes",
+        "means",
+        "hidden",
+    )
     names += ("links", "basis", "concentration", "size")
     with tempfile.TemporaryDirectory() as folder:
         held = Path(folder) / "target.npz"
