@@ -131,7 +131,9 @@ def panel(rows: list[Row], name: str, unit: str, *, first: bool) -> alt.LayerCha
             domain=LABELS, range=["#555555", "#0b6b62", "#2a9d8f", "#e08e45"]
         ),
     )
-    axis = alt.Axis(tickCount=4, grid=True, gridColor="#eeeeee", format="~f", labelFontSize=11, titleFontWeight="normal")
+    axis = alt.Axis(
+        tickCount=4, grid=True, gridColor="#eeeeee", format="~f", labelFontSize=11, titleFontWeight="normal"
+    )
     scale = alt.Scale(zero=False, nice=False, padding=8)
     bars = base.mark_bar(height=9).encode(x=alt.X("lower:Q", title=unit, scale=scale, axis=axis), x2="upper:Q")
     means = base.mark_tick(thickness=2, height=17).encode(x="mean:Q")
