@@ -25,13 +25,9 @@ EPSILONS = (10.0, 1.0, 0.1)
 LEVEL, SEED = 0.9, 1
 LABELS = ("not private", *(f"ε = {epsilon:g}" for epsilon in EPSILONS))
 
-# Lengths are in 200 mm and weights in 200 g. No abalone weighs less than nothing, but a normal law that fits their
-# weights reaches below 0; a bound there would count as clamping, so it is declared where that law has ended.
-ABALONE = dc.Schema({"length": dc.Bounded(0, 1), "shell_weight": dc.Bounded(-0.5, 1), "rings": dc.Bounded(0, 30)})
-# intercept 10 ± 10 error deviations, slopes 0 ± 30 of them, an error variance of about 15
-RINGS = dc.LinearRegression(
-    "rings", ("length", "shell_weight"), prior=((10, 0, 0), ((0.01, 0, 0), (0, 0.001, 0), (0, 0, 0.001)), 3, 30)
-)
+# Lengths are in 200 mm and weights in 200 g; no abalone weighs less than nothing.
+ABALONE = dc.Schema({"length": dc.Bounded(0, 1), "shell_weight": dc.Bounded(0, 1), "rings": dc.Bounded(0, 30)})
+RINGS = dc.LinearRegression("rings", ("length", "shell_weight"))
 
 ROWS, CHUNK = 10_000_000, 500_000
 ADULTS = dc.Schema(
@@ -44,11 +40,17 @@ ADULTS = dc.Schema(
 )
 MEANS, SDS, CORRELATION = np.array([50.0, 26.0, 5.2]), np.array([12.0, 4.0, 1.0]), 0.3
 TRUTH, ERROR_SD = np.array([60.0, 0.5, 1.0, 3.0]), 13.0
-PRESSURE = dc.LinearRegression(
-    "pressure",
-    ("age", "bmi", "cholesterol"),
-    prior=((100, 0, 0, 0), tuple(map(tuple, np.diag([0.01, 0.001, 0.001, 0.001]).tolist())), 3, 300),
-)
+PRESSURE = dc.LinearRegression("pressure", ("age", "bmi", "cholesterol"))
+
+UNITS = {
+    "rings": {"intercept": "rings", "length": "rings per 200 mm", "shell_weight": "rings per 200 g"},
+    "pressure": {
+        "intercept": "mmHg",
+        "age": "mmHg per year",
+        "bmi": "mmHg per kg/m²",
+        "cholesterol": "mmHg per mmol/l",
+    },
+}
 
 Row = dict[str, Any]
 Array = np.ndarray[Any, Any]
@@ -63,8 +65,8 @@ def main() -> None:
         write_adults(rows)
         adults = intervals(PRESSURE, dc.open(rows, ADULTS, id="adults"))
     picture = alt.vconcat(
-        panels(abalone, "rings of 4,177 abalones"),
-        panels(adults, "blood pressure in 10,000,000 synthetic rows"),
+        panels(abalone, "rings of 4,177 abalones", UNITS["rings"]),
+        panels(adults, "blood pressure in 10,000,000 synthetic rows", UNITS["pressure"]),
         spacing=30,
     ).configure_view(stroke="#dddddd")
     picture.save(str(ROOT / "docs" / "guides" / "regression.svg"))
@@ -112,14 +114,15 @@ def row(label: str, name: str, lower: float, mean: float, upper: float) -> Row:
     return {"name": name, "label": label, "lower": float(lower), "mean": float(mean), "upper": float(upper)}
 
 
-def panels(rows: list[Row], title: str) -> alt.HConcatChart:
+def panels(rows: list[Row], title: str, units: dict[str, str]) -> alt.HConcatChart:
     """One panel for each coefficient, each on its own scale; the thin line is the mean without privacy."""
-    names = dict.fromkeys(each["name"] for each in rows)
-    charts = [panel([each for each in rows if each["name"] == name], name, first=not i) for i, name in enumerate(names)]
+    charts = []
+    for name, unit in units.items():
+        charts.append(panel([each for each in rows if each["name"] == name], name, unit, first=not charts))
     return alt.hconcat(*charts, spacing=14).properties(title=alt.TitleParams(title, anchor="start", fontSize=14))
 
 
-def panel(rows: list[Row], name: str, *, first: bool) -> alt.LayerChart:
+def panel(rows: list[Row], name: str, unit: str, *, first: bool) -> alt.LayerChart:
     """Intervals and means of one coefficient, from no noise at the top to the most at the bottom."""
     labels = alt.Axis(labelFontSize=12, ticks=False, domain=False) if first else None
     base = alt.Chart(alt.Data(values=rows)).encode(
@@ -128,9 +131,11 @@ def panel(rows: list[Row], name: str, *, first: bool) -> alt.LayerChart:
             domain=LABELS, range=["#555555", "#0b6b62", "#2a9d8f", "#e08e45"]
         ),
     )
-    axis = alt.Axis(tickCount=4, grid=True, gridColor="#eeeeee", format="~f", labelFontSize=11)
+    axis = alt.Axis(
+        tickCount=4, grid=True, gridColor="#eeeeee", format="~f", labelFontSize=11, titleFontWeight="normal"
+    )
     scale = alt.Scale(zero=False, nice=False, padding=8)
-    bars = base.mark_bar(height=9).encode(x=alt.X("lower:Q", title=None, scale=scale, axis=axis), x2="upper:Q")
+    bars = base.mark_bar(height=9).encode(x=alt.X("lower:Q", title=unit, scale=scale, axis=axis), x2="upper:Q")
     means = base.mark_tick(thickness=2, height=17).encode(x="mean:Q")
     line = alt.Chart(alt.Data(values=rows[:1])).mark_rule(strokeWidth=1, color="#999999").encode(x="mean:Q")
     heading = alt.TitleParams(name.replace("_", " "), fontWeight="normal", fontSize=12, dy=-2)

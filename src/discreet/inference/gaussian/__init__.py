@@ -1,1 +1,1 @@
-"""Given noisy moments of clamped numbers: augmentation of the records, and its limit."""
+"""Given noisy moments of clamped numbers: the unseen moments of the rows, and from them the population's."""

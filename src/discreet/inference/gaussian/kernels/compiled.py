@@ -1,4 +1,4 @@
-"""How the loops of the augmentation sampler are compiled: `entry` can be called from Python, `inner` only from others.
+"""How the loops over unseen moments are compiled: `entry` can be called from Python, `inner` only from others.
 
 Wrappers that unpack Python objects are much of the compile time of a small function; inner ones go without.
 """
