@@ -34,7 +34,10 @@ CUT = {
 }
 WORDS = ["words, complete", "numbers, others", "truth, others", "words, others, left out", "large, others"]
 TWO = ["no and yes", "binary, left out", "x or nothing", "long words", "binary, complete"]
-CLASSED = {name: HOSTILE[name] for name in (*WORDS, *TWO, "bounded", "count, left out")} | {"years": CUT["years"]}
+CLASSED = {name: HOSTILE[name] for name in (*WORDS, *TWO, "bounded", "count, left out")} | {
+    "years": CUT["years"],
+    "up to the last double": dc.Bounded(0, math.nextafter(math.inf, 0.0)),
+}
 # values next to every cut, where rounding decides, and next to every bound
 EDGES = [
     near
