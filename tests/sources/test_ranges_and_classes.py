@@ -178,6 +178,7 @@ def test_cut_numbers_and_classes_in_csv_files(notation: dc.Csv, tmp_path: Path) 
     )
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.UnknownLevels")
 @pytest.mark.parametrize("holder", HELD)
 def test_without_an_engine_and_as_new_rows(holder: str) -> None:
     """Cells straight from Arrow, as codes in memory and as new records, which are refused where nothing is declared."""
