@@ -1,5 +1,6 @@
 """`discreet check`: exact counts for the custodian's eyes, marked on every line, with nothing written or paid."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 from test_cli_foreign_files import written
 
-from discreet.cli import check_command
+from discreet.cli import check_command, terminal
 from discreet.guarantee import Budget
 from discreet.ledger import Ledger
 from discreet.sources.engines.duckdb import DuckDB
@@ -48,6 +49,7 @@ def test_cells_are_counted_exactly(run: Any, tmp_path: Path, monkeypatch: pytest
     assert (text.code, text.err, told.code, told.err) == (0, "", 0, "")
     lines = marked(text)
     assert keyed(told.document) == 1 + 2 * 3
+    assert told.out.count("\n") == 1  # a line of its own would stand without the word
     assert (told.document["rows"], told.document["units"]) == (400, 400)
     assert counts(told.document) == {
         "patient.raucher": {"declared": 399, "bad": 1},
@@ -86,6 +88,7 @@ def test_what_release_would_refuse_is_shown(run: Any, tmp_path: Path, monkeypatc
     marked(ran)
     assert "'patient.raucher;Größe;Station'" in ran.out
     assert keyed(told.document) == 1 + 3 + 1
+    assert told.out.count("\n") == 1
     (folder / "study.toml").write_text(study.replace("n = 400", "n = 399"))
     ran = run("check", "study.toml")
     assert ran.code == 1
@@ -106,13 +109,15 @@ def test_nothing_is_printed_before_everything_is_counted(
     assert (ran.code, ran.out) == (130, "")
 
 
-@pytest.mark.parametrize("planted", ["MARK", "NOTE"])
+@pytest.mark.parametrize("planted", ["MARK", "NOTE", "LINES"])
 def test_output_that_is_not_marked_is_found(
     planted: str, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = check_command._document
     if planted == "MARK":
         monkeypatch.setattr(check_command, "MARK", "")
+    elif planted == "LINES":
+        monkeypatch.setattr(terminal, "emit", lambda document: terminal.write(json.dumps(document, indent=2)))
     else:
         monkeypatch.setattr(check_command, "_document", lambda *given: {**right(*given), "sizes": {"rows": 400}})
     with pytest.raises((AssertionError, KeyError)):

@@ -4,6 +4,8 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from discreet.posterior.base import Posterior
+from discreet.posterior.records import record_files
 
 SCHEMA = dc.Schema(
     {
@@ -86,6 +90,9 @@ def test_predictions_are_written_and_unknown_cells_counted(run: Callable, home: 
         ("synthesize bayes.release.json --rows 5 --tables 1 --out x.txt", "must end in .csv or .parquet"),
         ("synthesize bayes.release.json --rows 5 --tables 1 --out none/x.csv", "whose folder is not there"),
         ("synthesize bayes.release.json --rows 5 --tables 1 --out there.csv", "which is there already"),
+        ("synthesize bayes.release.json --rows 5 --out nowhere.csv --tables 1", "which is there already"),
+        ("synthesize bayes.release.json --rows 5 --out /", "must end in .csv or .parquet"),
+        ("predict bayes.release.json wide.csv -o out.csv", "which is not (Error)"),
         ("predict wards.release.json new.csv -o out.csv", "must be asked of one group"),
         ("predict bayes.release.json none.csv -o out.csv", "must be a readable CSV or Parquet file"),
         ("predict bayes.release.json new.csv -o out.csv --target ward", "target must be of a network"),
@@ -95,9 +102,68 @@ def test_predictions_are_written_and_unknown_cells_counted(run: Callable, home: 
 def test_what_cannot_be_done_is_one_line(run: Callable, home: Path, words: str, told: str) -> None:
     Path("there.csv").write_text("x\n1\n")
     Path("new.csv").write_text("fever\nyes\n")
+    Path("wide.csv").write_text("f" * 200_000 + "\n")
+    Path("nowhere.csv").symlink_to("target.csv")
     ran = run(*words.split())
     assert ran.code == 1
     assert told in ran.err
     assert ran.err.count("\n") == 1
     assert not Path("out.csv").exists()
+    assert not Path("target.csv").exists()
     assert json.loads(run(*words.split(), "--json").out)["error"]["message"]
+
+
+@pytest.mark.parametrize("stopped_by", [OSError, KeyboardInterrupt, "a file that comes to be there"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_all_tables_are_written_or_none(
+    kind: str, stopped_by: Any, run: Callable, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped in the second of three tables, half of which is written; nothing is left of them."""
+    right, seen = record_files._write, []
+
+    def write(table: Any, stream: Any, kind: str) -> None:
+        seen.append(kind)
+        right(table, stream, kind)
+        if len(seen) == 2 and isinstance(stopped_by, str):
+            Path(f"t-2{kind}").write_text("somebody else's")
+        elif len(seen) == 2:
+            raise stopped_by
+
+    monkeypatch.setattr(record_files, "_write", write)
+    words = ("synthesize", "bayes.release.json", "--rows", "50", "--tables", "3", "--out", f"t.{kind}")
+    before = sorted(path.name for path in home.iterdir())
+    assert run(*words).code != 0
+    if isinstance(stopped_by, str):
+        assert Path(f"t-2.{kind}").read_text() == "somebody else's"
+        Path(f"t-2.{kind}").unlink()
+    assert sorted(path.name for path in home.iterdir()) == before
+    assert run(*words).code == 0
+    assert sorted({path.name for path in home.iterdir()} - set(before)) == [f"t-{i}.{kind}" for i in (1, 2, 3)]
+
+
+def test_a_file_that_takes_its_place_at_once_is_caught(
+    run: Callable, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The twin: tables written where they belong, so that half of one is left behind."""
+    monkeypatch.setattr(Path, "with_name", lambda path, _: path)
+    monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)
+    with pytest.raises(AssertionError):
+        test_all_tables_are_written_or_none("csv", OSError, run, home, monkeypatch)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_chains_that_did_not_converge_are_told(
+    told: bool, run: Callable, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("new.csv").write_text("fever\nyes\n")
+    if told:
+        mixing = SimpleNamespace(converged=False, words="the chains have not converged")
+        monkeypatch.setattr(Posterior, "mixing", mixing)
+    commands = {
+        "t": ("synthesize", "bayes.release.json", "--rows", "9", "--tables", "1", "--out"),
+        "p": ("predict", "bayes.release.json", "new.csv", "-o"),
+    }
+    for name, words in commands.items():
+        text, document = run(*words, f"{name}.csv"), run(*words, f"{name}-json.csv", "--json")
+        assert ("the chains have not converged" in " ".join(text.out.split())) is told
+        assert document.document["converged"] is not told

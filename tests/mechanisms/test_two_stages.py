@@ -14,6 +14,7 @@ import pytest
 import discreet as dc
 from discreet.noise import DiscreteLaplace
 from discreet.noise.sources import SeededNoise
+from discreet.queries import second_stage
 from discreet.queries.influence import LARGEST_FORM, STEPS, Form, Influence, Influences
 from discreet.queries.statistics import Statistics
 from discreet.sources import CodedRows, Dataset, coded_influences
@@ -228,6 +229,30 @@ def test_whatever_the_noise_gave_the_second_stage_exists(model: str, unit: str, 
         found = CodedRows(rows, owners).influences(asked)
         hand = by_hand(asked, {name: cells.tolist() for name, cells in rows.items()}, owners.tolist())
         assert np.asarray(found).reshape(len(hand), -1).tolist() == hand
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1e15}, {"epsilon": 1e28}, {"rho": 1e20}, {"rho": 1e28}], ids=str)
+def test_noise_that_is_0_in_doubles_leaves_a_second_stage(
+    budget: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = dc.Normal("x", robust=True).query(schema_of("replace-one", "record", N, missing=None))
+    laws = dc.NoisyStatistics(**budget).laws(query)  # type: ignore[arg-type]
+    value = released(query, np.random.default_rng(1))
+    assert query.second is not None
+    assert query.second.query(query, value, laws).shape == (1,)
+    monkeypatch.setattr(second_stage, "LEAST_NOISE", 0.0)
+    with pytest.raises((ZeroDivisionError, RuntimeWarning)):
+        query.second.query(query, value, laws)
+
+
+def test_no_more_is_asked_than_the_sensitivity_counts() -> None:
+    query = dc.LinearRegression("y", ("x", "ward"), robust=True).query(schema_of("replace-one", "record", N))
+    assert query.second is not None
+    value = released(query, np.random.default_rng(1))
+    planted = replace(query, second=replace(query.second, reported=query.second.reported[:-1]))
+    assert planted.second is not None
+    with pytest.raises(dc.QueryError, match="must name every function"):
+        planted.second.query(planted, value, MECHANISM.laws(planted))
 
 
 def test_functions_of_exact_sums_would_be_seen_at_once() -> None:

@@ -70,3 +70,15 @@ def test_predictions_of_a_release_and_what_is_refused() -> None:
         posterior.predict_proba({"other": ["x"]}, "c")
     with pytest.raises(dc.QueryError, match="declared level"):
         posterior.predict_proba({"a": ["nothing"]}, "c")
+
+
+def test_ranges_of_a_number_are_predicted_by_their_names() -> None:
+    """A target that is a number cut into levels, of a network and of a loss: its ranges, not its (absent) texts."""
+    cut = dc.Bounded(0, 60, cut=[25])
+    posterior = NetworkPosterior.of(network(), PARENTS, COLUMNS | {"c": cut.as_levels})
+    found = posterior.predicted_columns({"a": ["x", "y"]}, target="c")
+    assert list(found) == ["[0, 25)", "[25, 60]"]
+    np.testing.assert_allclose(sum(found.values()), 1.0)
+    schema = dc.Schema({"x": dc.Bounded(0, 1), "c": cut}, n=5)
+    loss = dc.LogisticRegression("c", ("x",)).query(schema)
+    assert loss.predicted(np.array([[-1.0, 2.0]])).tolist() == ["[0, 25)", "[25, 60]"]

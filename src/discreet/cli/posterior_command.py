@@ -10,7 +10,7 @@ from discreet.cli import terminal
 from discreet.cli.estimates import estimates
 from discreet.errors import QueryError
 
-__all__ = ["posterior"]
+__all__ = ["convergence", "posterior"]
 
 
 def posterior(
@@ -63,13 +63,13 @@ def posterior(
     if as_json:
         body = {"release": str(file), "kind": kind, "level": level, "guarantee": release.guarantee.to_json()}
         body |= {"notice": release.notice} if release.notice else {}
-        body |= _convergence(read)
+        body |= convergence(read)
         terminal.emit(
             {**body, "words": str(release.guarantee), "parameters": [row.to_json() for row in rows]} | _states(read)
         )
         return
     screen = terminal.console()
-    found = _convergence(read)
+    found = convergence(read)
     words = KINDS[kind] if found["converged"] else KINDS[kind].split(", and the intervals")[0]
     lines = [("model", repr(release.model)), ("guarantee", str(release.guarantee)), ("posterior", words)]
     lines += [("notice", release.notice)] if release.notice else []
@@ -85,7 +85,7 @@ def posterior(
         screen.block(read.map())
 
 
-def _convergence(read: Any) -> dict[str, Any]:
+def convergence(read: Any) -> dict[str, Any]:
     """Whether the chains behind a posterior converged, and in words where they did not; all others are exact."""
     mixed = getattr(read, "mixing", None)
     if mixed is None or mixed.converged:

@@ -2,11 +2,12 @@
 
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from discreet.cli import terminal
+from discreet.cli.posterior_command import convergence
 from discreet.errors import UnknownLevels
 
 __all__ = ["predict", "synthesize"]
@@ -43,23 +44,23 @@ def synthesize(
     """  # noqa: D301
     import numpy as np
 
-    from discreet.posterior.records.record_files import check_written, write_records
+    from discreet.posterior.records.record_files import check_written, numbered, write_records
     from discreet.release import load
 
     release = load(file)
     stem = file.name.removesuffix(".json").removesuffix(".release")
     chosen = file.parent / f"{stem}.synthetic.csv" if out is None else out
-    names = [chosen.with_stem(f"{chosen.stem}-{i + 1}") for i in range(tables)] if tables > 1 else [chosen]
+    names = numbered(chosen, tables)
     for name in names:
         check_written(name)
     posterior = release.posterior(progress=terminal.counter("sampling"))
     made = posterior.tables(tables, count, np.random.default_rng(seed))
-    for table, name in zip(made, names, strict=True):
-        write_records(table, name)
+    write_records(dict(zip(names, made, strict=True)))
     columns, records = made[0].column_names, made[0].num_rows
     if as_json:
         body = {"release": str(file), "records": records, "columns": columns, "tables": [str(name) for name in names]}
         body |= {} if seed is None else {"seed": seed}
+        body |= convergence(posterior)
         body |= {"notice": release.notice} if release.notice else {}
         terminal.emit({**body, "guarantee": release.guarantee.to_json(), "words": str(release.guarantee)})
         return
@@ -69,6 +70,7 @@ def synthesize(
         ("columns", ", ".join(columns)),
         *(("file", str(name)) for name in names),
     ]
+    lines += _warning(posterior)
     lines += [("notice", release.notice)] if release.notice else []
     terminal.facts(terminal.console(), str(file), lines)
 
@@ -102,12 +104,19 @@ def predict(
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         made = pa.table(posterior.predicted_columns(read_records(new), target=target, level=level))
-    write_records(made, out)
+    write_records({out: made})
     unknown = next((warning.message for warning in told if isinstance(warning.message, UnknownLevels)), None)
     if as_json:
         body = {"release": str(file), "rows": made.num_rows, "columns": made.column_names, "out": str(out)}
-        terminal.emit({**body, "unknown": unknown.counts if unknown else {}})
+        terminal.emit({**body, **convergence(posterior), "unknown": unknown.counts if unknown else {}})
         return
     lines = [("rows", str(made.num_rows)), ("columns", ", ".join(made.column_names)), ("file", str(out))]
+    lines += _warning(posterior)
     lines += [("unknown", str(unknown))] if unknown else []
     terminal.facts(terminal.console(), str(file), lines)
+
+
+def _warning(posterior: Any) -> list[tuple[str, str]]:
+    """What is told of chains that did not converge."""
+    found = convergence(posterior)
+    return [] if found["converged"] else [("warning", found["convergence"])]

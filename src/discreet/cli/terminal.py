@@ -127,8 +127,11 @@ def write(text: str) -> None:
 
 
 def emit(document: Mapping[str, Any]) -> None:
-    """Print the one JSON document of a command; JSON escapes whatever is not plain ASCII."""
-    write(json.dumps(document, indent=2, allow_nan=False))
+    """Print the one JSON document of a command; JSON escapes whatever is not plain ASCII.
+
+    One that says it is private is a single line, so that no line of it stands without that word.
+    """
+    write(json.dumps(document, indent=None if "private" in document else 2, allow_nan=False))
 
 
 def facts(screen: Screen, title: str, lines: Iterable[tuple[str, str]]) -> None:

@@ -35,6 +35,7 @@ __all__ = ["SecondStage", "followed_by_influences"]
 
 LEAST_BOUND, PART = 30.0, 0.5
 FARTHEST = 1e12  # of an intercept from the data, in half-ranges
+LEAST_NOISE = 1e-30  # of noise in steps: that of an enormous budget is 0 in doubles
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class SecondStage:
         """What is asked of the rows, given what the first stage released: a total function of public numbers."""
         groups = [value] if first.by is None else [_group(first, value, g) for g, _ in enumerate(first.groups)]
         functions = tuple(self.functions(first, own, laws) for own in groups)
+        if {len(own) for own in functions} != {len(self.reported)}:  # `sensitivity` counts what is reported
+            raise QueryError("SecondStage.reported must name every function that is asked, got others")
         return Influences(first.schema, first.columns, self.axes, self.categories, functions, first.by)
 
     def functions(
@@ -82,7 +85,7 @@ class SecondStage:
         """Those of the table, or of one group, given what was released of it."""
         numbers = tuple(axis.column for axis in self.axes)
         estimate = first_estimate(first, value, laws, numbers, self.categories)
-        deviation = laws[self.name].variance ** 0.5 / self.unit
+        deviation = max(float(laws[self.name].variance), LEAST_NOISE) ** 0.5 / self.unit
         levels = tuple(len(first.schema.column(name).levels) for name in self.categories)
         making = _Making(self.axes, levels, PART * estimate.n / deviation, first.schema.unit.max_records)
         return tuple(_of_regression(making, estimate) if self.is_regression else _of_columns(making, estimate))

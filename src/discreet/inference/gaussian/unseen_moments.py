@@ -182,14 +182,14 @@ def likely_rows(released: "ReleasedSums", lowest: float, highest: float) -> floa
     return float(np.clip(released.value[counts].sum() / often, lowest, highest))
 
 
-def _hidden(released: "ReleasedSums", rows: float, p: int) -> Array:
+def _hidden(released: "ReleasedSums", n: float, p: int) -> Array:
     """For each number, the share of the room of its variance that the noise on its sum of squares hides."""
-    rows, found = max(rows, 1.0), np.empty(p)
+    n, found = max(n, 1.0), np.empty(p)
     for j in range(p):
         sums = (released.first == j) & (released.second < 0)
         often = released.members[sums].sum(axis=0).max()
-        mean = np.clip(released.value[sums].sum() / often / rows, -1.0, 1.0)
-        noise = released.scale[(released.first == j) & (released.second == j)][0] / rows
+        mean = np.clip(released.value[sums].sum() / often / n, -1.0, 1.0)
+        noise = released.scale[(released.first == j) & (released.second == j)][0] / n
         found[j] = np.clip(noise / max(1.0 - mean**2, noise), LEAST_HIDDEN, 0.5)
     return found
 

@@ -77,7 +77,8 @@ class NetworkPosterior(ChainsPosterior):
         if target is None:
             return {"prediction": self.predict(records)}  # refuses
         found = self.predict_proba(records, target)
-        return dict(zip(self.columns[target].compared, found.T, strict=True))
+        column = self.columns[target]
+        return dict(zip(column.compared or column.levels, found.T, strict=True))  # ranges of a number have no texts
 
     def _joint(self, target: str, known: Mapping[str, NDArray[np.int64]]) -> Array:
         """E[P(target, known)], (records, levels of the target)."""

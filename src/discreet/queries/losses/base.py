@@ -219,8 +219,8 @@ class Loss(ABC):
     def _levels(self, upper: NDArray[np.bool_]) -> NDArray[Any]:
         """The second level of the target where `upper`, else the first."""
         assert self.target is not None
-        written = self.schema.column(self.target.column).compared
-        return np.asarray(np.asarray(written)[upper.astype(int)])
+        column = self.schema.column(self.target.column)
+        return np.asarray(np.asarray(column.compared or column.levels)[upper.astype(int)])
 
 
 Query = Statistics | Loss

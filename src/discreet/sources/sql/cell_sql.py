@@ -20,7 +20,7 @@ fewer for every cell than v itself, and as exact, since halves and quarters are 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import frexp, isfinite, prod
+from math import frexp, inf, isfinite, prod
 from typing import TYPE_CHECKING, Literal
 
 from discreet.queries.counts_and_sums import Axis
@@ -245,6 +245,8 @@ def double(value: float) -> "exp.Expr":
     """A constant through its shortest text with an exponent: a literal without one is a decimal, not a double."""
     from sqlglot import exp
 
+    if value == inf:  # next above the largest bound
+        return cast(exp.Literal.string("Infinity"), "double")
     written = repr(float(value))  # as it stands: the library's own builder would print negative numbers as decimals
     return exp.Literal(this=written if "e" in written else f"{written}e0", is_string=False)
 
