@@ -63,6 +63,7 @@ def posterior(
     if as_json:
         body = {"release": str(file), "kind": kind, "level": level, "guarantee": release.guarantee.to_json()}
         body |= {"notice": release.notice} if release.notice else {}
+        body |= {"estimand": _estimand(read)} if noisy else {}
         body |= _convergence(read)
         terminal.emit(
             {**body, "words": str(release.guarantee), "parameters": [row.to_json() for row in rows]} | _states(read)
@@ -72,6 +73,7 @@ def posterior(
     found = _convergence(read)
     words = KINDS[kind] if found["converged"] else KINDS[kind].split(", and the intervals")[0]
     lines = [("model", repr(release.model)), ("guarantee", str(release.guarantee)), ("posterior", words)]
+    lines += [("estimand", _estimand(read))] if noisy else []
     lines += [("notice", release.notice)] if release.notice else []
     lines += [] if found["converged"] else [("warning", found["convergence"])]
     terminal.facts(screen, str(file), lines)
@@ -83,6 +85,11 @@ def posterior(
     if isinstance(read, EventLogPosterior):
         screen.print()
         screen.block(read.map())
+
+
+def _estimand(read: Any) -> str:
+    """What the numbers are of, and what their widths assume: the first line of a posterior's own text."""
+    return str(read).splitlines()[0]
 
 
 def _convergence(read: Any) -> dict[str, Any]:
