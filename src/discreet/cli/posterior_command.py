@@ -63,7 +63,12 @@ def posterior(
     if as_json:
         body = {"release": str(file), "kind": kind, "level": level, "guarantee": release.guarantee.to_json()}
         body |= {"notice": release.notice} if release.notice else {}
+<<<<<<< HEAD
         body |= convergence(read)
+=======
+        body |= {"estimand": _estimand(read)} if noisy else {}
+        body |= _convergence(read)
+>>>>>>> i17-docs
         terminal.emit(
             {**body, "words": str(release.guarantee), "parameters": [row.to_json() for row in rows]} | _states(read)
         )
@@ -72,6 +77,7 @@ def posterior(
     found = convergence(read)
     words = KINDS[kind] if found["converged"] else KINDS[kind].split(", and the intervals")[0]
     lines = [("model", repr(release.model)), ("guarantee", str(release.guarantee)), ("posterior", words)]
+    lines += [("estimand", _estimand(read))] if noisy else []
     lines += [("notice", release.notice)] if release.notice else []
     lines += [] if found["converged"] else [("warning", found["convergence"])]
     terminal.facts(screen, str(file), lines)
@@ -85,7 +91,16 @@ def posterior(
         screen.block(read.map())
 
 
+<<<<<<< HEAD
 def convergence(read: Any) -> dict[str, Any]:
+=======
+def _estimand(read: Any) -> str:
+    """What the numbers are of, and what their widths assume: the first line of a posterior's own text."""
+    return str(read).splitlines()[0]
+
+
+def _convergence(read: Any) -> dict[str, Any]:
+>>>>>>> i17-docs
     """Whether the chains behind a posterior converged, and in words where they did not; all others are exact."""
     mixed = getattr(read, "mixing", None)
     if mixed is None or mixed.converged:
