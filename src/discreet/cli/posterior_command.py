@@ -63,12 +63,8 @@ def posterior(
     if as_json:
         body = {"release": str(file), "kind": kind, "level": level, "guarantee": release.guarantee.to_json()}
         body |= {"notice": release.notice} if release.notice else {}
-<<<<<<< HEAD
-        body |= convergence(read)
-=======
         body |= {"estimand": _estimand(read)} if noisy else {}
-        body |= _convergence(read)
->>>>>>> i17-docs
+        body |= convergence(read)
         terminal.emit(
             {**body, "words": str(release.guarantee), "parameters": [row.to_json() for row in rows]} | _states(read)
         )
@@ -91,16 +87,12 @@ def posterior(
         screen.block(read.map())
 
 
-<<<<<<< HEAD
-def convergence(read: Any) -> dict[str, Any]:
-=======
 def _estimand(read: Any) -> str:
     """What the numbers are of, and what their widths assume: the first line of a posterior's own text."""
     return str(read).splitlines()[0]
 
 
-def _convergence(read: Any) -> dict[str, Any]:
->>>>>>> i17-docs
+def convergence(read: Any) -> dict[str, Any]:
     """Whether the chains behind a posterior converged, and in words where they did not; all others are exact."""
     mixed = getattr(read, "mixing", None)
     if mixed is None or mixed.converged:
