@@ -138,7 +138,8 @@ class GroupedPosterior(Posterior):
         return to_datatree(arrays, axes, attributes)
 
     def _title(self) -> str:
-        return f"posteriors of {len(self)} groups by {self.by}"
+        each = next(iter(self.parts.values()))._title()
+        return f"posteriors of {len(self)} groups by {self.by}, in each: {each}"
 
     def _each(self, ask: Callable[[Posterior], Any]) -> dict[str, Any]:
         return {level: ask(part) for level, part in self.parts.items()}
