@@ -22,6 +22,7 @@ __all__ = ["DEPTH", "SinhCurve", "trace", "uniform_weights"]
 
 DEPTH = 30.0  # nats below the peak at which a density is cut: e^-30 = 1e-13
 DEEP = 1000.0
+HIGHEST = 50.0  # of logarithms between nodes over the largest at one: no interpolation that is right comes near
 SUPPORT = 100.0  # nats below the peak at which a node adds nothing to an average
 SCAN = 17  # points of one look while the peak is searched
 FLAT = 1e-10
@@ -159,7 +160,8 @@ class SinhCurve:
         from scipy.interpolate import CubicSpline
 
         fine = _subdivided(self.nodes, FINE)
-        cumulative = CubicSpline(fine, np.exp(self.at(fine) - self.log_values.max())).antiderivative()
+        above = np.minimum(self.at(fine) - self.log_values.max(), HIGHEST)
+        cumulative = CubicSpline(fine, np.exp(above)).antiderivative()
         return cumulative, float(cumulative(fine[-1]))
 
 
