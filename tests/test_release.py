@@ -127,7 +127,7 @@ def test_releases_survive_a_file(data: dc.Dataset, ledger: dc.Ledger, tmp_path: 
 def test_another_prior_rereads_a_release_for_free(data: dc.Dataset, ledger: dc.Ledger) -> None:
     release = dc.release(MODEL, data, MECHANISM, ledger)
     assert release.posterior(prior=(50, 1)).mean() > release.posterior().mean()
-    with pytest.raises(dc.QueryError, match='must be "noise-aware" or "plug-in"'):
+    with pytest.raises(dc.QueryError, match='must be "noise-aware", "plug-in" or "joint"'):
         release.posterior("naive")  # type: ignore[arg-type]
     assert str(ledger.spent()) == "0.5"
 

@@ -313,7 +313,7 @@ def one_reference(y_zero: float, y_one: float, sizes: Any, law: Any) -> Any:
 
 def test_planted_likelihoods_with_an_edge_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beta_bernoulli, "two_count_likelihood", one_reference)
-    with pytest.raises(dc.QueryError, match="must be resolved by its grids"):
+    with pytest.warns(dc.ConvergenceWarning):
         four_groups(COUNTS[0]).posterior(pooling="partial")
 
 

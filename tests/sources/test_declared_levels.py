@@ -65,6 +65,7 @@ def test_a_rule_of_their_own_is_found(
     assert found != told
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.UnknownLevels")
 def test_new_rows_refuse_only_what_has_no_declared_meaning() -> None:
     schema = dc.Schema({"y": dc.Binary(), "w": dc.Categorical(["a", "b"], other="b")}, n=9)
     from discreet.posterior.new_rows import new_codes

@@ -205,6 +205,7 @@ def test_frames_read_by_sql(holder: str, read: Read) -> None:
     check(read, holder)
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.UnknownLevels")
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_new_rows_of_predictions(holder: str) -> None:
     check(as_new_rows, holder)
@@ -286,6 +287,7 @@ def _lax(text: str) -> float | None:
         return None
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.UnknownLevels")
 @pytest.mark.parametrize(
     ("read", "holder", "module", "rule", "planted"),
     [

@@ -81,6 +81,7 @@ SLOW = {
     "Normal",
     "NormalMean",
 }  # their planted errors: make audit
+SLOWEST = {"LinearRegression", "MultivariateNormal"}  # a conjugate prior costs a matrix inverse a gradient
 CELLS = list(itertools.product(("laplace", "gaussian"), ("replace-one", "add-remove"), (0.1, 1.0)))
 LATER = ["BadCells"]  # came later: the others keep their cells
 IN_TURN = [*sorted(EXAMPLES.keys() - set(LATER)), *LATER]
@@ -171,7 +172,9 @@ def test_every_registered_model_has_an_example() -> None:
 
 
 @pytest.mark.usefixtures("short_chains")
-@pytest.mark.parametrize("name", sorted(EXAMPLES))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.audit] if name in SLOWEST else []) for name in sorted(EXAMPLES)]
+)
 def test_posteriors_are_calibrated(name: str) -> None:
     """100 simulations in two cells; false-alarm rate 1e-4 a model.
 
