@@ -133,8 +133,10 @@ class DrawnLaw:
         return steps | {name: codes[:, f] for f, name in enumerate(categories)}
 
 
-def widths(robust: bool | None, assumed: str = "without heavy tails") -> str:
+def widths(robust: bool | None, prior: object, assumed: str = "without heavy tails") -> str:
     """What the widths of intervals assume, for the title of a posterior."""
+    if prior is not None:  # the conjugate law is that of normal rows; a second stage does not enter it
+        return " (widths assume independent normal rows, as a conjugate prior does)"
     return "" if robust else f" (widths assume independent rows {assumed}; robust=True measures that)"
 
 

@@ -197,7 +197,7 @@ class LinearRegression(StatisticsModel):
     def _answers(self, schema: Schema, coefficients: Array, variance: Array) -> ChainsPosterior:
         labels = {"coefficients": {"coefficient": self.coefficient_names(schema)}}
         found = {"coefficients": coefficients, "variance": variance}
-        assumed = widths(self.robust, "and errors of one variance")
+        assumed = widths(self.robust, self.prior, "and errors of one variance")
         columns = (*self._numbers(schema)[:-1], *self._categories(schema))  # in the order of the coefficients
         return RegressionPosterior(
             found,

@@ -117,7 +117,7 @@ class MultivariateNormal(StatisticsModel):
     def _answers(self, mean: Array, covariance: Array) -> ChainsPosterior:
         labels = {"mean": {"column": self.columns}, "covariance": {"column": self.columns, "other": self.columns}}
         found = {"mean": mean, "covariance": covariance}
-        title = f"means and covariances of {', '.join(self.columns)} as declared{widths(self.robust)}"
+        title = f"means and covariances of {', '.join(self.columns)} as declared{widths(self.robust, self.prior)}"
         return ChainsPosterior(found, labels, title, _NormalRecords(self.columns))
 
 

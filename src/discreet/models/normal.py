@@ -106,7 +106,7 @@ class Normal(StatisticsModel):
         return DeclaredMoments(self._system(schema), self._axes(schema), MOMENTS, (self.prior is not None,))
 
     def _answers(self, schema: Schema, mean: Array, variance: Array) -> ChainsPosterior:
-        title = f"mean and variance of {self.column} as declared{widths(self.robust)}"
+        title = f"mean and variance of {self.column} as declared{widths(self.robust, self.prior)}"
         return ChainsPosterior({"mean": mean, "variance": variance}, {}, title, _NormalCells())
 
     def record_columns(self, schema: Schema) -> DeclaredRecords:
