@@ -22,7 +22,7 @@ import discreet as dc
 from benchmarks.peers import environment
 from benchmarks.statistics import verdict
 from discreet.inference.diagnostics import bulk_ess, split_rhat
-from discreet.inference.gaussian import hamiltonian
+from discreet.inference.gaussian import moment_chains
 from discreet.models import MODELS
 from discreet.models.loss_model import LossModel
 from discreet.noise.sources import SeededNoise
@@ -136,14 +136,14 @@ def unseen_draws(release: dc.Release) -> tuple[Any, Any, float]:
         held.update(target=target, thetas=thetas, end=time.perf_counter())
         return named(target, thetas)
 
-    named, sample = hamiltonian._named, hamiltonian._Chains.started
+    named, sample = moment_chains._named, moment_chains._Chains.started
     start: list[float] = []
 
     def started(target: Any, rng: np.random.Generator) -> Any:
         start.append(time.perf_counter())
         return sample(target, rng)
 
-    with patch.object(hamiltonian, "_named", kept), patch.object(hamiltonian._Chains, "started", started):
+    with patch.object(moment_chains, "_named", kept), patch.object(moment_chains._Chains, "started", started):
         release.posterior()
     return held["target"], held["thetas"], held["end"] - start[-1]
 

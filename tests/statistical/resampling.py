@@ -14,7 +14,7 @@ from unittest.mock import patch
 import numpy as np
 
 import discreet as dc
-from discreet.inference.gaussian.hamiltonian import sample_moments
+from discreet.inference.gaussian.moment_chains import sample_moments
 from discreet.mechanisms.base import Reading
 from discreet.models import declared_moments
 from discreet.noise.sources import SeededNoise

@@ -17,7 +17,7 @@ import numpy as np
 from discreet.inference.gaussian.clamped_law import ClampedLaw, draw_law
 from discreet.inference.gaussian.excess_variance import excess_variances, kappa_draws
 from discreet.inference.gaussian.gaussian_system import GaussianSystem
-from discreet.inference.gaussian.hamiltonian import SampleMoments, sample_moments
+from discreet.inference.gaussian.moment_chains import SampleMoments, sample_moments
 from discreet.inference.gaussian.population_moments import mean_and_covariance, regression
 from discreet.inference.gaussian.released_sums import Term
 from discreet.inference.gaussian.unseen_moments import BoxPrior, MomentTarget, target_of

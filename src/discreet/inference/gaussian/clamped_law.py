@@ -69,7 +69,21 @@ def draw_law(
     concentration: float,
     rng: np.random.Generator,
 ) -> ClampedLaw:
-    """A law of records from the priors of a posterior."""
+    """A law of records from the priors of a posterior; what has no room within the bounds is drawn anew, all of it."""
+    while True:
+        law = _tried(system, axes, box, conjugate, concentration, rng)
+        if law is not None:
+            return law
+
+
+def _tried(
+    system: GaussianSystem,
+    axes: Sequence[Axis],
+    box: BoxPrior,
+    conjugate: Sequence[bool],
+    concentration: float,
+    rng: np.random.Generator,
+) -> ClampedLaw | None:
     levels = tuple(factor.levels for factor in system.factors)
     cells, p = cells_of(levels), len(axes)
     design = dummies(levels, cells)
@@ -95,7 +109,9 @@ def draw_law(
             means[j] = design @ found[:q] + found[q:] @ means[:j]
             _append(within, j, found[q:], variance)
         elif j >= features:
-            means[j], slopes, variance = _boxed_target(basis, shares, within[:j, :j], box, rng)
+            means[j], slopes, variance, fits = _boxed_target(basis, shares, within[:j, :j], box, rng)
+            if not fits:
+                return None
             _append(within, j, slopes, variance)
     return ClampedLaw(cells, design, shares, means, within)
 
@@ -109,17 +125,16 @@ def _append(within: Array, j: int, slopes: Array, variance: float) -> None:
 
 def _boxed_target(
     basis: Array, shares: Array, features: Array, box: BoxPrior, rng: np.random.Generator
-) -> tuple[Array, Array, float]:
-    """Means, slopes and residual variance of a target: the weak prior by rejection of what has no room."""
+) -> tuple[Array, Array, float, bool]:
+    """Means, slopes and residual variance of a target, and whether it fits: the weak prior by rejection."""
     low, high = box.residual
-    while True:
-        means = np.tanh(basis @ np.arctanh(2.0 * rng.beta(box.means, box.means, basis.shape[1]) - 1.0))
-        slopes = box.slopes * rng.standard_cauchy(len(features))
-        room = float(shares @ (1.0 - means**2))
-        variance = room * rng.beta(low, high)
-        rest = room - variance - slopes @ features @ slopes
-        if rest > 0.0 and rng.random() < (rest / (room - variance)) ** (high - 1.0):
-            return means, slopes, float(variance)
+    means = np.tanh(basis @ np.arctanh(2.0 * rng.beta(box.means, box.means, basis.shape[1]) - 1.0))
+    slopes = box.slopes * rng.standard_cauchy(len(features))
+    room = float(shares @ (1.0 - means**2))
+    variance = room * rng.beta(low, high)
+    rest = room - variance - slopes @ features @ slopes
+    fits = rest > 0.0 and rng.random() < (rest / (room - variance)) ** (high - 1.0)
+    return means, slopes, float(variance), bool(fits)
 
 
 def _correlations(size: int, shape: float, rng: np.random.Generator) -> Array:

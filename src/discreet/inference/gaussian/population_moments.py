@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from discreet.inference.gaussian.hamiltonian import SampleMoments
+from discreet.inference.gaussian.moment_chains import SampleMoments
 from discreet.inference.gaussian.unseen_moments import MomentTarget
 from discreet.numerics.arrays import Array
 

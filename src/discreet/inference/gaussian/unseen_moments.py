@@ -36,7 +36,6 @@ __all__ = ["MOST_CELLS", "BoxPrior", "MomentTarget", "cells_of", "dummies", "lik
 MOST_CELLS = 20_000  # combinations of levels that are gone through for every gradient
 SIZE_NODES = 400  # totals at which the prior of a private number of rows is kept
 LEAST_SCALE = 0.1  # of noise in whole numbers: below, it is hardly there
-LEAST_HIDDEN = 1e-9
 LEAST_CONCENTRATION = 0.25  # of a cell, however many there are
 
 
@@ -76,13 +75,6 @@ class MomentTarget:
         """How many numbers there are."""
         return int(self.nodes.conjugate.size)
 
-    @property
-    def dimension(self) -> int:
-        """How many coordinates a point has."""
-        p = self.numbers
-        private = 1 if self.unseen.size_grid.size else 0
-        return int(self.unseen.links.shape[1] + p * self.unseen.basis.shape[1] + p * (p + 1) // 2 + private)
-
 
 def target_of(
     system: GaussianSystem,
@@ -113,6 +105,7 @@ def target_of(
         np.array([term.released for term in terms]) / units,
         scales / units,
         np.array([not term.law.gaussian for term in terms]),
+        _pairs(numbers, p),
     )
     wide = levels if len(levels) > 1 else ()
     design = dummies(levels, cells)
@@ -123,6 +116,17 @@ def target_of(
         *priors_of(system, axes, box, tuple(conjugate)),
         _unseen(cells, levels, design if wide else np.eye(len(cells)), design, sizes, concentration, released, p),
     )
+
+
+def _pairs(numbers: Sequence[tuple[int, ...]], p: int) -> Integers:
+    """Which term is that of the product of two numbers: there is one for each."""
+    found = np.full((p, p), -1, dtype=np.int64)
+    for t, (first, second) in enumerate(numbers):
+        if second >= 0:
+            found[first, second] = found[second, first] = t
+    if (found < 0).any():
+        raise QueryError("target_of.terms must have the sums of the products of all numbers")
+    return found
 
 
 def cells_of(levels: Sequence[int]) -> Integers:
@@ -166,7 +170,7 @@ def _unseen(
         np.ascontiguousarray(basis),
         np.ascontiguousarray(design),
         np.full(len(cells), each),
-        _hidden(released, likely_rows(released, sizes.lowest, sizes.highest), p),
+        _seen(released, likely_rows(released, sizes.lowest, sizes.highest), p),
         float(sizes.highest),
         grid,
         weight,
@@ -182,15 +186,13 @@ def likely_rows(released: "ReleasedSums", lowest: float, highest: float) -> floa
     return float(np.clip(released.value[counts].sum() / often, lowest, highest))
 
 
-def _hidden(released: "ReleasedSums", n: float, p: int) -> Array:
-    """For each number, the share of the room of its variance that the noise on its sum of squares hides."""
+def _seen(released: "ReleasedSums", n: float, p: int) -> Array:
+    """For each number, the released variance in widths of the noise on it: a hint for moves, no more."""
     n, found = max(n, 1.0), np.empty(p)
     for j in range(p):
-        sums = (released.first == j) & (released.second < 0)
-        often = released.members[sums].sum(axis=0).max()
-        mean = np.clip(released.value[sums].sum() / often / n, -1.0, 1.0)
-        noise = released.scale[(released.first == j) & (released.second == j)][0] / n
-        found[j] = np.clip(noise / max(1.0 - mean**2, noise), LEAST_HIDDEN, 0.5)
+        sums, square = (released.first == j) & (released.second < 0), released.pairs[j, j]
+        mean = np.clip(released.value[sums].sum() / n / released.members[sums].sum(axis=0).max(), -1.0, 1.0)
+        found[j] = (released.value[square] - n * mean**2) / released.scale[square]
     return found
 
 

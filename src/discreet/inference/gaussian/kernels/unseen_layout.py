@@ -1,25 +1,33 @@
-"""What the compiled loops know of a release of moments, and the unseen moments that a point stands for.
+"""What the compiled loops know of a release of moments, and the state of a chain over the unseen ones.
 
-The coordinates of a point, in this order:
+A point x holds, in this order, what says where rows lie:
 
     shares    log-linear parameters of the shares of the cells (combinations of levels), shares = softmax(links shares)
     means     for each number, the cells' means: f = tanh(basis eta)
-    rows      the Cholesky factor L of the covariance within cells, row by row: L_ii² = v_i x_i log(1 + e^s) and
-              L_ij = L_ii t_j, with v_i = sum of shares (1 - f_i²), the largest variance there is room for, and x_i
-              about the share of it that noise hides: beyond it a variance is linear in s, below it its logarithm is;
-              the row of a target instead holds its slopes within cells, beta = reach sinh(b), and then s of its
-              residual variance
-    size      where it is private: n = lowest + (highest - lowest) / (1 + e^-s)
+    size      the number of rows, where it is private
+
+and beside it stands W, the covariance within cells. A moment of two numbers is `crossed` + W, with `crossed` that of
+the cells' means.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.inference.gaussian.kernels.compiled import inner
+from discreet.inference.gaussian.kernels.compiled import entry, inner
 from discreet.numerics.arrays import Array, Integers
 
-__all__ = ["Conjugates", "Nodes", "ReleasedSums", "Unseen", "place_moments", "softplus"]
+__all__ = [
+    "Conjugates",
+    "Moments",
+    "Nodes",
+    "ReleasedSums",
+    "Unseen",
+    "cholesky",
+    "empty_moments",
+    "place",
+    "place_all",
+]
 
 
 class ReleasedSums(NamedTuple):
@@ -31,6 +39,7 @@ class ReleasedSums(NamedTuple):
     value: Array
     scale: Array  # Laplace scale or Gaussian deviation
     laplace: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    pairs: Integers  # (numbers, numbers): which term is that of their product
 
 
 class Nodes(NamedTuple):
@@ -57,69 +66,102 @@ class Conjugates(NamedTuple):
 
 
 class Unseen(NamedTuple):
-    """The coordinates' meaning."""
+    """The meaning of a point."""
 
     links: Array  # (cells, parameters)
     basis: Array  # (cells, means of a number)
     design: Array  # (cells, dummies with a constant)
     concentration: Array  # Dirichlet, of the cells' shares
-    hidden: Array  # for each number, the share of its room that noise hides
+    seen: Array  # for each number, its released variance in widths of the noise: a hint for moves, no more
     size: float  # the number of rows, where it is public
     size_grid: Array  # totals and their log-prior, for a private one; empty for a public one
     size_weight: Array
 
 
-@inner
-def softplus(s: Any) -> Any:
-    """Log(1 + e^s), also far below 0."""
-    return max(s, 0.0) + np.log1p(np.exp(-abs(s)))
+class Moments(NamedTuple):
+    """What a point and a covariance stand for."""
+
+    size: Array  # (1)
+    shares: Array  # (cells)
+    means: Array  # (numbers, cells)
+    room: Array  # (numbers): the largest variance that the means leave room for
+    crossed: Array  # (numbers, numbers)
+    within: Array  # W
+    lower: Array  # its Cholesky factor
 
 
 @inner
-def place_moments(unseen: Any, slopes: Any, p: Any, theta: Any, shares: Any, means: Any, room: Any, factor: Any) -> Any:
-    """Fill shares (cells), means (p, cells), room (p) and the Cholesky factor (p, p); returns the number of rows."""
-    cells, parameters = unseen.links.shape
-    width = unseen.basis.shape[1]
-    top = -np.inf
+def empty_moments(p: Any, cells: Any) -> Any:
+    """Room for them."""
+    return Moments(
+        np.zeros(1),
+        np.zeros(cells),
+        np.zeros((p, cells)),
+        np.zeros(p),
+        np.zeros((p, p)),
+        np.zeros((p, p)),
+        np.zeros((p, p)),
+    )
+
+
+@inner
+def place(unseen: Any, x: Any, found: Any) -> Any:
+    """Fill everything but the covariance."""
+    (cells, parameters), width, p = unseen.links.shape, unseen.basis.shape[1], found.room.size
+    shares, top, whole = found.shares, -np.inf, 0.0
     for c in range(cells):
-        total = 0.0
+        shares[c] = 0.0
         for k in range(parameters):
-            total += unseen.links[c, k] * theta[k]
-        shares[c] = total
-        top = max(top, total)
-    whole = 0.0
+            shares[c] += unseen.links[c, k] * x[k]
+        top = max(top, shares[c])
     for c in range(cells):
         shares[c] = np.exp(shares[c] - top)
         whole += shares[c]
     for c in range(cells):
         shares[c] /= whole
-    at = parameters
     for j in range(p):
-        room[j] = 0.0
+        found.room[j] = 0.0
         for c in range(cells):
-            total = 0.0
+            eta = 0.0
             for k in range(width):
-                total += unseen.basis[c, k] * theta[at + k]
-            f = np.tanh(total)
-            means[j, c] = f
+                eta += unseen.basis[c, k] * x[parameters + j * width + k]
             # 1 - tanh² without cancellation: a mean beside a bound leaves little room, never none
-            root = 2.0 * np.exp(-abs(total)) / (1.0 + np.exp(-2.0 * abs(total)))
-            room[j] += shares[c] * root * root
-        at += width
+            small = np.exp(-2.0 * abs(eta))
+            found.means[j, c] = np.copysign((1.0 - small) / (1.0 + small), eta)
+            found.room[j] += shares[c] * 4.0 * small / (1.0 + small) ** 2
     for i in range(p):
-        target = slopes > 0.0 and i == p - 1
-        factor[i, i] = np.sqrt(room[i] * unseen.hidden[i] * softplus(theta[at + i]))
+        for j in range(i + 1):
+            total = 0.0
+            for c in range(cells):
+                total += shares[c] * found.means[i, c] * found.means[j, c]
+            found.crossed[i, j] = total
+            found.crossed[j, i] = total
+    found.size[0] = x[-1] if unseen.size_grid.size > 0 else unseen.size
+
+
+@inner
+def cholesky(matrix: Any, k: Any, lower: Any) -> Any:
+    """The factor of the leading k columns, in place; False where the matrix is not positive."""
+    for i in range(k):
         for j in range(i):
-            if target:
-                factor[i, j] = 0.0
-                for k in range(j, i):
-                    factor[i, j] += factor[k, j] * slopes * np.sinh(theta[at + k])
-            else:  # relative to L_ii: rows of small variance are no narrow places
-                factor[i, j] = factor[i, i] * theta[at + j]
-        for j in range(i + 1, p):
-            factor[i, j] = 0.0
-        at += i + 1
-    if unseen.size_grid.size == 0:
-        return unseen.size
-    low, high = unseen.size_grid[0], unseen.size_grid[-1]
-    return low + (high - low) / (1.0 + np.exp(-theta[at]))
+            total = matrix[i, j]
+            for m in range(j):
+                total -= lower[i, m] * lower[j, m]
+            lower[i, j] = total / lower[j, j]
+        total = matrix[i, i]
+        for m in range(i):
+            total -= lower[i, m] * lower[i, m]
+        if not total > 0.0:
+            return False
+        lower[i, i] = np.sqrt(total)
+    return True
+
+
+@entry
+def place_all(unseen: Any, points: Any, shares: Any, means: Any) -> Any:
+    """Shares (draws, cells) and means (draws, numbers, cells) of many points."""
+    found = empty_moments(means.shape[1], means.shape[2])
+    for t in range(points.shape[0]):
+        place(unseen, points[t], found)
+        shares[t] = found.shares
+        means[t] = found.means
