@@ -10,6 +10,8 @@ from discreet.errors import QueryError
 from discreet.posterior import RegressionPosterior
 from discreet.posterior.records.declared_records import NumberColumn
 
+pytestmark = pytest.mark.filterwarnings("ignore::discreet.ConvergenceWarning")  # a few draws, made by hand
+
 FEATURES = {"age": dc.Bounded(0, 100, grid=0.5), "ward": dc.Categorical(["A", "B", "C"], missing="B")}
 ROWS = pd.DataFrame({"age": [10.0, 40.0, 1000.0], "ward": ["A", "B", "C"]})
 DESIGN = np.array([[1, 10, 0, 0], [1, 40, 1, 0], [1, 100, 0, 1.0]])
@@ -76,7 +78,7 @@ def test_unknown_levels_are_counted_and_the_rest_refused() -> None:
     posterior = regression(20)
     with pytest.warns(dc.UnknownLevels, match="2 in column 'ward'") as told:
         found = posterior.predict({"age": [40, 40, 40], "ward": ["Z", None, "B"]})
-    assert told[0].message.counts == {"ward": 2}
+    assert told[-1].message.counts == {"ward": 2}
     assert found["mean"][0] == found["mean"][2]
     with pytest.raises(dc.QueryError, match="a number in column 'age'"):
         posterior.predict({"age": ["old"], "ward": ["B"]})

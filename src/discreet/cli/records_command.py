@@ -8,7 +8,7 @@ import typer
 
 from discreet.cli import terminal
 from discreet.cli.posterior_command import convergence
-from discreet.errors import UnknownLevels
+from discreet.errors import ConvergenceWarning, UnknownLevels
 from discreet.schema import Csv
 
 __all__ = ["predict", "synthesize"]
@@ -55,7 +55,9 @@ def synthesize(
     for name in names:
         check_written(name)
     posterior = release.posterior(progress=terminal.counter("sampling"))
-    made = posterior.tables(tables, count, np.random.default_rng(seed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it is a line of the output
+        made = posterior.tables(tables, count, np.random.default_rng(seed))
     write_records(dict(zip(names, made, strict=True)))
     columns, records = made[0].column_names, made[0].num_rows
     if as_json:

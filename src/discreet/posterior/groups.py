@@ -69,11 +69,6 @@ class GroupedPosterior(Posterior):
         rng = np.random.default_rng(rng)
         return self._each(lambda part: part.sample(n, rng))
 
-    def simulate(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Any]:
-        """New records of every group, n of each."""
-        rng = np.random.default_rng(rng)
-        return self._each(lambda part: part.simulate(n, rng))
-
     def predict(self, records: Any, rng: np.random.Generator | None = None, **options: Any) -> Any:
         """Of a whole number the same as `simulate`; rows that are given belong to one group, which must be asked."""
         if isinstance(records, int | np.integer):
@@ -82,17 +77,21 @@ class GroupedPosterior(Posterior):
             f'GroupedPosterior.predict must be asked of one group, posterior["{next(iter(self))}"].predict(rows)'
         )
 
-    def tables(self, m: int, n: int, rng: np.random.Generator | None = None) -> "list[pa.Table]":
-        """Synthetic tables with n records of every group, the group in a column of its own."""
-        rng = np.random.default_rng(rng)
-        made = self._each(lambda part: part.tables(m, n, rng))
-        return [stacked(self.by, {level: tables[i] for level, tables in made.items()}) for i in range(m)]
-
     def log_density(self, x: object) -> NoReturn:
         """Refused: a density belongs to one group."""
         raise QueryError(
             f'GroupedPosterior.log_density must be asked of one group, posterior["{next(iter(self))}"].log_density(x)'
         )
+
+    def _simulated(self, n: int, rng: np.random.Generator) -> dict[str, Any]:
+        """New records of every group, n of each."""
+        return self._each(lambda part: part._simulated(n, rng))
+
+    def _tables(self, m: int, n: int, rng: np.random.Generator | None) -> "list[pa.Table]":
+        """Synthetic tables with n records of every group, the group in a column of its own."""
+        rng = np.random.default_rng(rng)
+        made = self._each(lambda part: part._tables(m, n, rng))
+        return [stacked(self.by, {level: tables[i] for level, tables in made.items()}) for i in range(m)]
 
     def _summary(self) -> Summary:
         """The summary of every group, with parameters named "level: parameter"."""

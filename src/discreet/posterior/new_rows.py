@@ -6,7 +6,6 @@ record is refused: training leaves such a row out, or was promised that there is
 predict from.
 """
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import QueryError, SchemaError, UnknownLevels
+from discreet.errors import QueryError, SchemaError, UnknownLevels, warn_caller
 from discreet.posterior.records.record_files import has_commas, read_records, written_as
 from discreet.queries.losses.base import Loss
 from discreet.schema import Schema, Seen
@@ -70,7 +69,7 @@ def new_codes(columns: Mapping[str, Seen], records: Any) -> dict[str, Codes]:
         if bad.any():
             unknown[name] = int(bad.sum())
     if unknown:
-        warnings.warn(UnknownLevels(unknown, {name: columns[name].other_cells() for name in unknown}), stacklevel=3)
+        warn_caller(UnknownLevels(unknown, {name: columns[name].other_cells() for name in unknown}))
     return found
 
 

@@ -106,9 +106,9 @@ class PooledPosterior(Posterior):
         """Joint draws: the population, then every group given it."""
         return self._draw(n, np.random.default_rng(rng))[2]
 
-    def simulate(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Any]:
+    def _simulated(self, n: int, rng: np.random.Generator) -> dict[str, Any]:
         """New records of every group, n of each, each an independent draw from the posterior predictive law."""
-        law, rng = self._law(), np.random.default_rng(rng)
+        law = self._law()
         return {level: self._as_declared(law.draw(theta, rng)) for level, theta in self.sample(n, rng).items()}
 
     def log_evidence(self) -> float:

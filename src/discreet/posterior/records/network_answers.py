@@ -58,6 +58,7 @@ class NetworkPosterior(ChainsPosterior):
         if not known:
             others = [name for name in self.parents if name != target]
             raise QueryError(f"new rows must have some of the columns {others}, got none of them")
+        self._warn()
         codes = np.array(list(new_codes(known, held).values()))
         different, which = np.unique(codes, axis=1, return_inverse=True)
         joint = self._joint(target, dict(zip(known, different, strict=True)))

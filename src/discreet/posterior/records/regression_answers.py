@@ -9,7 +9,7 @@ posterior; it holds on average over rows like those of the table, and in every r
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,11 @@ class RegressionPosterior(ChainsPosterior):
         """
         if isinstance(records, int | np.integer):
             raise self._no_features("predict")
-        design, target = self._design(records), self._declared_target()
+        self._warn()
+        return self._predicted(self._design(records), level)
+
+    def _predicted(self, design: Array, level: float) -> dict[str, Array]:
+        target = self._declared_target()
         mean, ends = design @ self._thinned()[0].mean(axis=0), tails(level)
         parts = [self._ends(design[i : i + ROWS_AT_ONCE], ends) for i in range(0, len(design), ROWS_AT_ONCE)]
         lower, upper = np.concatenate([*parts, np.empty((0, 2))]).T
@@ -88,11 +92,15 @@ class RegressionPosterior(ChainsPosterior):
         """N draws of the target of each of the given rows, (n, rows), each from its own draw of the parameters."""
         if records is None:
             raise self._no_features("simulate")
+        self._warn()
         rng, design = np.random.default_rng(rng), self._design(records)
         drawn = self.sample(n, rng)
         means = drawn["coefficients"] @ design.T
         around = rng.standard_normal(means.shape) * np.sqrt(drawn["variance"])[:, np.newaxis]
         return self._declared_target().cells(means + around)
+
+    def _simulated(self, n: int, rng: np.random.Generator) -> NoReturn:
+        raise self._no_features("simulate")
 
     def _ends(self, design: Array, orders: Array) -> Array:
         """Quantiles of the mixture over draws of normal laws, (rows, orders)."""
