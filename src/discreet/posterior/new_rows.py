@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from discreet.errors import QueryError, SchemaError, UnknownLevels, warn_caller
 from discreet.posterior.records.record_files import has_commas, read_records, written_as
 from discreet.queries.losses.base import Loss
-from discreet.schema import Schema, Seen
+from discreet.schema import Seen
 from discreet.schema.arrow_cell import UNREADABLE, arrow_coded, frame_columns, package_of
 from discreet.schema.cell import Codes, comma_number_of, number_of
 from discreet.schema.coded_cells import coded_objects
+from discreet.schema.schema import SeenSchema
 
 __all__ = ["held_columns", "new_codes", "new_rows"]
 
@@ -107,7 +108,7 @@ def _of_mapping(columns: Mapping[str, Seen], records: Any) -> Reader:
 
 def _of_frame(columns: Mapping[str, Seen], records: Any) -> Reader:
     try:
-        held = frame_columns(records, Schema(dict(columns)))  # type: ignore[arg-type]  # also views
+        held = frame_columns(records, SeenSchema(dict(columns)))  # type: ignore[arg-type]  # also views
     except Exception as problem:
         told = problem if isinstance(problem, SchemaError) else UNREADABLE
         raise QueryError(f"new rows must have the columns {list(columns)}: {told}{_read_as(records)}") from None
