@@ -70,7 +70,18 @@ def test_tables_are_written_and_repeated_by_their_seed(run: Callable, home: Path
 def test_groups_are_a_column(run: Callable, home: Path) -> None:
     ran = run("synthesize", "wards.release.json", "--rows", "40", "--tables", "1", "--out", "w.csv", "--json")
     assert (ran.document["records"], ran.document["columns"]) == (80, ["fever", "ward"])
-    assert pd.read_csv("w.csv")["fever"].value_counts().to_dict() == {0: 40, 1: 40}
+    assert pd.read_csv("w.csv")["fever"].value_counts().to_dict() == {"no": 40, "yes": 40}  # as declared
+
+
+def test_groups_that_learn_from_each_other_are_written_as_declared_too() -> None:
+    schema = dc.Schema({"ill": dc.Binary(), "fever": SCHEMA.columns["fever"], "age": dc.Count(9, cut=[5])}, n=90)
+    for by, due in (("fever", {"no", "yes"}), ("age", {"0 to 4", "5 to 9"})):
+        (made,) = dc.simulate(
+            dc.BetaBernoulli("ill", by=by), None, dc.NoisyStatistics(epsilon=20.0), schema=schema, runs=1
+        )
+        for pooling in (None, "partial"):
+            table = made.posterior(pooling=pooling).table(3, np.random.default_rng(1))
+            assert set(table[by].to_pylist()) == due
 
 
 def test_predictions_are_written_and_unknown_cells_counted(run: Callable, home: Path) -> None:

@@ -13,6 +13,7 @@ from discreet.noise import NoiseLaw
 from discreet.posterior import Draws, GroupedPosterior, Likelihood, Posterior, RecordLaw, Scalar, pooled_posterior
 from discreet.posterior.given_draws import LogDraws
 from discreet.posterior.records.declared_records import DeclaredRecords
+from discreet.queries.counts_and_sums import level_column
 from discreet.queries.losses.base import Query
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
@@ -161,14 +162,15 @@ class StatisticsModel(Model):
 
         if query.by is None:
             return one(value)
+        groups = level_column(query.schema, query.by)
         values = {level: {name: array[g] for name, array in value.items()} for g, level in enumerate(query.groups)}
         if pooling is None:
-            return GroupedPosterior(query.by, {level: one(own) for level, own in values.items()})
+            return GroupedPosterior(query.by, {level: one(own) for level, own in values.items()}, column=groups)
         population = self.population(query.schema)
         if population is None:
             raise QueryError(f"Release.posterior pooling must have a model of one parameter, got {type(self).__name__}")
         likelihoods = {level: self.likelihood(query, own, laws) for level, own in values.items()}
-        return pooled_posterior(query.by, likelihoods, population).of_columns(columns)
+        return pooled_posterior(query.by, likelihoods, population, groups).of_columns(columns)
 
     def given_draws(self, query: Statistics, value: Value, note: str, log_draws: LogDraws | None) -> Draws:
         """Released draws, and for one parameter what their law says of it; a private number of rows leaves it open."""

@@ -1,7 +1,7 @@
 """Posteriors of the groups of a release with `by`: one for every declared level, each from its own statistics."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -13,6 +13,7 @@ from discreet.posterior.base import Posterior
 from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
 from discreet.posterior.records.declared_records import stacked
 from discreet.posterior.summary import Summary
+from discreet.schema import LevelColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,10 +23,14 @@ __all__ = ["GroupedPosterior", "group_dimension"]
 
 @dataclass(frozen=True)
 class GroupedPosterior(Posterior):
-    """The posterior of every level of the column `by`; the groups are independent and every answer is by level."""
+    """The posterior of every level of the column `by`; the groups are independent and every answer is by level.
+
+    `column` is the declaration of that column; a posterior that was made by hand may be without.
+    """
 
     by: str
     parts: Mapping[str, Posterior]
+    column: LevelColumn | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -91,7 +96,7 @@ class GroupedPosterior(Posterior):
         """Synthetic tables with n records of every group, the group in a column of its own."""
         rng = np.random.default_rng(rng)
         made = self._each(lambda part: part._tables(m, n, rng))
-        return [stacked(self.by, {level: tables[i] for level, tables in made.items()}) for i in range(m)]
+        return [stacked(self.by, {level: tables[i] for level, tables in made.items()}, self.column) for i in range(m)]
 
     def _summary(self) -> Summary:
         """The summary of every group, with parameters named "level: parameter"."""
