@@ -176,7 +176,7 @@ def test_only_csv_files_are_written_with_signs(run: Callable, home: Path, sizes:
         ("synthesize bayes.release.json --rows 5 --out nowhere.csv --tables 1", "which is there already"),
         ("synthesize bayes.release.json --rows 5 --out /", "must end in .csv or .parquet"),
         ("predict bayes.release.json wide.csv -o out.csv", "encoding='utf-8') (Error)"),
-        ("predict wards.release.json new.csv -o out.csv", "must be asked of one group"),
+        ("predict wards.release.json new.csv -o out.csv", "must be of a model with a target"),
         ("predict bayes.release.json none.csv -o out.csv", "must be a readable CSV or Parquet file"),
         ("predict bayes.release.json new.csv -o out.csv --target ward", "target must be of a network"),
         ("predict bayes.release.json there.csv -o out.csv", "must have the columns ['fever']"),

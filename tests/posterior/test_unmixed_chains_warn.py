@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,9 @@ ASKED: dict[str, Callable[[], Any]] = {
     "groups tables": lambda: grouped(plain()).tables(2, 3),
     "groups table": lambda: grouped(plain()).table(3),
     "regression predict": lambda: regression().predict(ROWS),
+    "groups predict rows": lambda: replace(grouped(regression()), column=dc.Categorical(["A", "B"])).predict(
+        {**ROWS, "ward": ["A", "B"]}
+    ),
     "regression columns": lambda: regression().predicted_columns(ROWS),
     "regression simulate": lambda: regression().simulate(3, records=ROWS),
     "network predict_proba": lambda: network().predict_proba({"a": ["x"]}, "b"),

@@ -116,14 +116,20 @@ def predict(
         warnings.simplefilter("always")
         made = pa.table(posterior.predicted_columns(records, target=target, level=level))
     write_records({out: made})
-    unknown = next((warning.message for warning in told if isinstance(warning.message, UnknownLevels)), None)
+    unknown = [warning.message for warning in told if isinstance(warning.message, UnknownLevels)]
     if as_json:
         body = {"release": str(file), "rows": made.num_rows, "columns": made.column_names, "out": str(out)}
-        terminal.emit({**body, **convergence(posterior), "unknown": unknown.counts if unknown else {}})
+        terminal.emit(
+            {
+                **body,
+                **convergence(posterior),
+                "unknown": {name: n for each in unknown for name, n in each.counts.items()},
+            }
+        )
         return
     lines = [("rows", str(made.num_rows)), ("columns", ", ".join(made.column_names)), ("file", str(out))]
     lines += _warning(posterior)
-    lines += [("unknown", str(unknown))] if unknown else []
+    lines += [("unknown", str(each)) for each in unknown]
     terminal.facts(terminal.console(), str(file), lines)
 
 

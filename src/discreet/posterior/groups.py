@@ -11,6 +11,7 @@ from discreet.errors import QueryError
 from discreet.inference.convergence import Mixing
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
+from discreet.posterior.new_rows import held_columns, new_codes
 from discreet.posterior.records.declared_records import stacked
 from discreet.posterior.summary import Summary
 from discreet.schema import LevelColumn
@@ -75,12 +76,42 @@ class GroupedPosterior(Posterior):
         return self._each(lambda part: part.sample(n, rng))
 
     def predict(self, records: Any, rng: np.random.Generator | None = None, **options: Any) -> Any:
-        """Of a whole number the same as `simulate`; rows that are given belong to one group, which must be asked."""
+        """The target of given new rows, each by the posterior of its own group; of a whole number, as `simulate`.
+
+        The rows have the column of the groups beside the features; rows of one group without it are asked of that
+        group, `posterior["A"].predict(rows)`.
+        """
         if isinstance(records, int | np.integer):
             return self.simulate(int(records), rng)
-        raise QueryError(
-            f'GroupedPosterior.predict must be asked of one group, posterior["{next(iter(self))}"].predict(rows)'
-        )
+        return self._by_group(records, lambda part, rows: part._predicted(rows, **options))
+
+    def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
+        """Predictions for given rows as the columns of a table, each by the posterior of its own group."""
+        if target is not None:
+            raise QueryError(
+                f"GroupedPosterior.predicted_columns target must be asked of one group, "
+                f'posterior["{next(iter(self))}"].predict_proba(rows, {target!r})'
+            )
+        found: dict[str, Any] = self._by_group(records, lambda part, rows: part._in_columns(rows, level))
+        return found
+
+    def _by_group(self, records: Any, ask: Callable[[Posterior, NDArray[Any]], Any]) -> Any:
+        """What each group answers for its rows, in the order of the rows: an array, or several by name."""
+        held, names = held_columns(records)
+        rows = next(iter(self.parts.values()))._read(held)  # as every group reads them; refused without a target
+        if self.column is None or self.by not in names:
+            raise QueryError(
+                f"new rows must have the column {self.by!r} of their groups, or be asked of one group, "
+                f'posterior["{next(iter(self))}"].predict(rows)'
+            )
+        codes = new_codes({self.by: self.column}, held)[self.by]
+        self._warn()
+        places = [np.flatnonzero(codes == code) for code in range(len(self.parts))]
+        answers = [ask(part, rows[place]) for part, place in zip(self.parts.values(), places, strict=True)]
+        order = np.argsort(np.concatenate(places))
+        if isinstance(answers[0], dict):
+            return {name: np.concatenate([answer[name] for answer in answers])[order] for name in answers[0]}
+        return np.concatenate(answers)[order]
 
     def log_density(self, x: object) -> NoReturn:
         """Refused: a density belongs to one group."""
