@@ -107,6 +107,11 @@ class StatisticsModel(Model):
         """The same model with its prior strengthened by the exact statistics of public records."""
         raise NotImplementedError
 
+    def with_prior(self, prior: Any) -> Self:
+        """The same model with another prior, by which what was released is read; a second stage is not read then."""
+        unread = {"robust": None} if getattr(self, "robust", None) else {}
+        return replace(self, prior=prior, **unread)  # type: ignore[type-var]  # models are dataclasses
+
     def population(self, schema: Schema) -> Scalar | None:
         """One parameter on the scale on which groups are normal, and what the prior says of it there."""
         return None
@@ -209,10 +214,15 @@ def dirichlet_prior(field: str, prior: float | tuple[float, ...], cells: int) ->
     return tuple(prior_number(field, value) for value in values)
 
 
-def check_robust(kind: str, robust: Any) -> None:
-    """None or True: False would be another spelling of the same request."""
+def check_robust(kind: str, robust: Any, prior: object) -> None:
+    """None or True: False would be another spelling of the same request, and with a prior it would be paid in vain."""
     if robust is not None and robust is not True:
         raise QueryError(f"{kind}.robust must be True or None, got {robust!r}")
+    if robust and prior is not None:
+        raise QueryError(
+            f"{kind}.robust must be None where {kind}.prior is given, got True: the widths of a conjugate prior are "
+            "those of normal rows, and what a second stage measures does not enter them"
+        )
 
 
 def number(field: str, value: Any) -> float:
