@@ -67,17 +67,17 @@ class Posterior(ABC):
         """The target of given new rows, where the model has one; of a whole number, the same as `simulate`."""
         if isinstance(records, int | np.integer):
             return self.simulate(int(records), rng, **options)
-        rows = self._read(records)
+        coded = self._read(records)
         self._warn()
-        return self._predicted(rows, **options)
+        return self._predicted(coded, **options)
 
     def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
         """Predictions for given rows as the columns of a table; `target` is of models where any column may be one."""
         if target is not None:
             raise QueryError(f"{type(self).__name__}.predicted_columns target must be of a network, got {target!r}")
-        rows = self._read(records)
+        coded = self._read(records)
         self._warn()
-        return self._in_columns(rows, level)
+        return self._in_columns(coded, level)
 
     def table(self, n: int, rng: np.random.Generator | None = None) -> "pa.Table":
         """A synthetic table of n records in the declared columns, all given one draw of the parameters."""
@@ -166,13 +166,13 @@ class Posterior(ABC):
             f"{self._title()} and rows that are given"
         )
 
-    def _predicted(self, rows: NDArray[Any], **options: Any) -> Any:
+    def _predicted(self, coded: NDArray[Any], **options: Any) -> Any:
         """What `predict` answers for rows that are read, where there is a target: an array, or several by name."""
         raise NotImplementedError
 
-    def _in_columns(self, rows: NDArray[Any], level: float) -> dict[str, Any]:
+    def _in_columns(self, coded: NDArray[Any], level: float) -> dict[str, Any]:
         """The same as the columns of a table."""
-        return {"prediction": self._predicted(rows)}
+        return {"prediction": self._predicted(coded)}
 
     def _simulated(self, n: int, rng: np.random.Generator) -> Any:
         """What `simulate` answers; a part of a whole that has warned is asked for this."""

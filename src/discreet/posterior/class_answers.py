@@ -42,8 +42,8 @@ class NaiveBayesAnswers(Posterior):
         """
         return self._probabilities(self._read(records))
 
-    def _probabilities(self, rows: Integers) -> Array:
-        codes, which = np.unique(rows.T, axis=1, return_inverse=True)  # rows that are alike are one
+    def _probabilities(self, coded: Integers) -> Array:
+        codes, which = np.unique(coded.T, axis=1, return_inverse=True)  # rows that are alike are one
         log_given = self._log_probabilities()
         parts = []
         for start in range(0, codes.shape[1], RECORDS_AT_ONCE):
@@ -55,13 +55,13 @@ class NaiveBayesAnswers(Posterior):
             parts.append((weights / weights.sum(axis=0)).T)
         return np.concatenate(parts)[np.ravel(which)] if parts else np.empty((0, len(self.class_levels)))
 
-    def _predicted(self, rows: Integers, **options: Any) -> Any:
+    def _predicted(self, coded: Integers, **options: Any) -> Any:
         """The most probable class of each row."""
-        return self._most_probable(self._probabilities(rows))
+        return self._most_probable(self._probabilities(coded))
 
-    def _in_columns(self, rows: Integers, level: float) -> dict[str, Any]:
+    def _in_columns(self, coded: Integers, level: float) -> dict[str, Any]:
         """The most probable class of each row, and how probable it is."""
-        probabilities = self._probabilities(rows)
+        probabilities = self._probabilities(coded)
         return {"prediction": self._most_probable(probabilities), "probability": probabilities.max(axis=1)}
 
     def _most_probable(self, probabilities: Array) -> Any:

@@ -83,7 +83,7 @@ class GroupedPosterior(Posterior):
         """
         if isinstance(records, int | np.integer):
             return self.simulate(int(records), rng)
-        return self._by_group(records, lambda part, rows: part._predicted(rows, **options))
+        return self._by_group(records, lambda part, coded: part._predicted(coded, **options))
 
     def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
         """Predictions for given rows as the columns of a table, each by the posterior of its own group."""
@@ -92,13 +92,13 @@ class GroupedPosterior(Posterior):
                 f"GroupedPosterior.predicted_columns target must be asked of one group, "
                 f'posterior["{next(iter(self))}"].predict_proba(rows, {target!r})'
             )
-        found: dict[str, Any] = self._by_group(records, lambda part, rows: part._in_columns(rows, level))
+        found: dict[str, Any] = self._by_group(records, lambda part, coded: part._in_columns(coded, level))
         return found
 
     def _by_group(self, records: Any, ask: Callable[[Posterior, NDArray[Any]], Any]) -> Any:
         """What each group answers for its rows, in the order of the rows: an array, or several by name."""
         held, names = held_columns(records)
-        rows = next(iter(self.parts.values()))._read(held)  # as every group reads them; refused without a target
+        coded = next(iter(self.parts.values()))._read(held)  # as every group reads them; refused without a target
         if self.column is None or self.by not in names:
             raise QueryError(
                 f"new rows must have the column {self.by!r} of their groups, or be asked of one group, "
@@ -107,7 +107,7 @@ class GroupedPosterior(Posterior):
         codes = new_codes({self.by: self.column}, held)[self.by]
         self._warn()
         places = [np.flatnonzero(codes == code) for code in range(len(self.parts))]
-        answers = [ask(part, rows[place]) for part, place in zip(self.parts.values(), places, strict=True)]
+        answers = [ask(part, coded[place]) for part, place in zip(self.parts.values(), places, strict=True)]
         order = np.argsort(np.concatenate(places))
         if isinstance(answers[0], dict):
             return {name: np.concatenate([answer[name] for answer in answers])[order] for name in answers[0]}

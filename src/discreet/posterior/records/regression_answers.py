@@ -52,8 +52,8 @@ class RegressionPosterior(ChainsPosterior):
             raise self._no_features("predict")
         return super().predict(records, level=level)  # type: ignore[no-any-return]
 
-    def _predicted(self, rows: Array, **options: Any) -> dict[str, Array]:
-        target, level, design = self._declared_target(), options.get("level", SUMMARY_LEVEL), rows
+    def _predicted(self, coded: Array, **options: Any) -> dict[str, Array]:
+        target, level, design = self._declared_target(), options.get("level", SUMMARY_LEVEL), coded
         mean, ends = design @ self._thinned()[0].mean(axis=0), tails(level)
         parts = [self._ends(design[i : i + ROWS_AT_ONCE], ends) for i in range(0, len(design), ROWS_AT_ONCE)]
         lower, upper = np.concatenate([*parts, np.empty((0, 2))]).T
@@ -81,9 +81,9 @@ class RegressionPosterior(ChainsPosterior):
             f"RegressionPosterior.effects must be of a column and a level of {known}, got {column!r}, {against!r}"
         )
 
-    def _in_columns(self, rows: Array, level: float) -> dict[str, Any]:
+    def _in_columns(self, coded: Array, level: float) -> dict[str, Any]:
         """The expected target of each row, and the ends of its interval."""
-        return self._predicted(rows, level=level)
+        return self._predicted(coded, level=level)
 
     def simulate(self, n: int, rng: np.random.Generator | None = None, *, records: Any = None) -> Array:
         """N draws of the target of each of the given rows, (n, rows), each from its own draw of the parameters."""
