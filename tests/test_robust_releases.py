@@ -1,6 +1,7 @@
 """Robust releases from end to end: price, file, requests of before, interruptions between the stages, audits."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,49 @@ def test_robust_is_true_or_not_given(name: str, robust: Any) -> None:
     arguments: Any = {"Normal": ("x",), "MultivariateNormal": (("x", "z"),), "LinearRegression": ("y", ("x",))}[name]
     with pytest.raises(dc.QueryError, match=f"{name}.robust must be True or None"):
         REGISTERED[name](*arguments, robust=robust)  # type: ignore[call-arg]
+
+
+PRIORS: dict[str, Any] = {
+    "Normal": (0.0, 1.0, 2.0, 1.0),
+    "MultivariateNormal": ((0.0, 0.0), 1.0, 5.0, ((1.0, 0.0), (0.0, 1.0))),
+    "LinearRegression": ((0.0, 0.0), ((1.0, 0.0), (0.0, 1.0)), 2.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", ROBUST)
+def test_what_a_prior_of_ones_own_does_not_use_is_not_paid(name: str) -> None:
+    arguments: Any = {"Normal": ("x",), "MultivariateNormal": (("x", "z"),), "LinearRegression": ("y", ("x",))}[name]
+    with pytest.raises(dc.QueryError, match=f"{name}.robust must be None where {name}.prior is given, got True"):
+        REGISTERED[name](*arguments, prior=PRIORS[name], robust=True)  # type: ignore[call-arg]
+    model: Any = REGISTERED[name](*arguments, robust=True)  # type: ignore[call-arg]
+    read = model.with_prior(PRIORS[name])
+    assert (read.robust, read.prior) == (None, REGISTERED[name](*arguments, prior=PRIORS[name]).prior)  # type: ignore[call-arg]
+
+
+def read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger, seen, right = dc.Ledger.create(tmp_path / "l", dc.Budget(2.0)), [], dc.Normal.posterior
+    made = dc.release(dc.Normal("x", robust=True), dataset(), dc.NoisyStatistics(epsilon=1.0), ledger)
+    monkeypatch.setattr(dc.Normal, "posterior", lambda *given: [seen.append(given[3]), right(*given)][1])
+    read = made.posterior(prior=(0.0, 1.0, 2.0, 1.0))
+    assert "as a conjugate prior does" in str(read)
+    assert seen == [made.mechanism.laws(made.query)]
+
+
+def test_a_robust_release_is_read_with_another_prior(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise is that of two stages; the widths are those of the prior, and the title says so."""
+    read_again(tmp_path, monkeypatch)
+
+
+def test_noise_of_another_request_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = dc.NoisyStatistics.read
+
+    def read(self: Any, model: Any, query: Any, value: Any, reading: Any) -> Any:
+        plain = model.with_prior(reading.prior)
+        return right(self, plain, plain.query(query.schema), value, replace(reading, prior=None))
+
+    monkeypatch.setattr(dc.NoisyStatistics, "read", read)
+    with pytest.raises(AssertionError):
+        read_again(tmp_path, monkeypatch)
 
 
 def test_a_column_called_influence_is_refused_before_anything_is_paid() -> None:

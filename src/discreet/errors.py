@@ -14,6 +14,9 @@
 No message ever contains a value taken from a row: names, declared bounds and declared levels only.
 """
 
+import sys
+import warnings
+
 __all__ = [
     "BudgetExceeded",
     "ConvergenceWarning",
@@ -24,6 +27,7 @@ __all__ = [
     "ReleaseError",
     "SchemaError",
     "UnknownLevels",
+    "warn_caller",
 ]
 
 
@@ -66,3 +70,11 @@ class UnknownLevels(UserWarning):
         told = "; ".join(f"{number} in column {name!r}: {meaning[name]}" for name, number in counts.items())
         super().__init__(f"cells of new rows are no declared level or number, {told}")
         self.counts = counts
+
+
+def warn_caller(warning: Warning) -> None:
+    """Warn of something at the line outside this package that led to it, however many of our own lie between."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "discreet":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level)

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
+from discreet.cli import posterior_command
 from discreet.posterior import network_tables
 
 GRAPH = {"a": (), "b": ("a",)}
 COLUMNS = {name: dc.Categorical(["x", "y", "z"]) for name in GRAPH}
 SAYS = "the chains have not converged: R-hat up to "
-PROMISE = "the intervals cover what they say"
+PROMISE = "the intervals count it"
 
 
 @pytest.fixture
@@ -55,6 +56,20 @@ def test_what_has_converged_says_nothing(run: Callable, file: Path) -> None:
     assert SAYS not in " ".join(text.out.split())
     assert document.document["converged"] is True
     assert "convergence" not in document.document
+
+
+def test_no_words_promise_more_than_the_estimand(run: Callable, tmp_path: Path) -> None:
+    """Widths that assume something of the data say so, and nothing beside them says that they cover."""
+    import pyarrow as pa
+
+    data = dc.open(pa.table({"age": [20.0, 30.0] * 25}), dc.Schema({"age": dc.Bounded(0, 110)}, n=50), id="ages")
+    ledger = dc.Ledger.create(tmp_path / "own.ledger", dc.Budget(10.0), "pure")
+    dc.release(dc.Normal("age"), data, dc.NoisyStatistics(epsilon=2.0), ledger).save(tmp_path / "r.json")
+    said = " ".join(run("posterior", tmp_path / "r.json").out.split())
+    assert "widths assume" in said
+    assert "cover" not in said
+    assert PROMISE in said
+    assert not any("cover" in words for words in posterior_command.KINDS.values())
 
 
 def test_the_joint_chain_runs_until_it_mixed_and_agrees_with_the_families(file: Path) -> None:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from discreet.posterior import new_rows
 from discreet.posterior.base import Posterior
 from discreet.posterior.records import record_files
 
@@ -69,7 +70,18 @@ def test_tables_are_written_and_repeated_by_their_seed(run: Callable, home: Path
 def test_groups_are_a_column(run: Callable, home: Path) -> None:
     ran = run("synthesize", "wards.release.json", "--rows", "40", "--tables", "1", "--out", "w.csv", "--json")
     assert (ran.document["records"], ran.document["columns"]) == (80, ["fever", "ward"])
-    assert pd.read_csv("w.csv")["fever"].value_counts().to_dict() == {0: 40, 1: 40}
+    assert pd.read_csv("w.csv")["fever"].value_counts().to_dict() == {"no": 40, "yes": 40}  # as declared
+
+
+def test_groups_that_learn_from_each_other_are_written_as_declared_too() -> None:
+    schema = dc.Schema({"ill": dc.Binary(), "fever": SCHEMA.columns["fever"], "age": dc.Count(9, cut=[5])}, n=90)
+    for by, due in (("fever", {"no", "yes"}), ("age", {"0 to 4", "5 to 9"})):
+        (made,) = dc.simulate(
+            dc.BetaBernoulli("ill", by=by), None, dc.NoisyStatistics(epsilon=20.0), schema=schema, runs=1
+        )
+        for pooling in (None, "partial"):
+            table = made.posterior(pooling=pooling).table(3, np.random.default_rng(1))
+            assert set(table[by].to_pylist()) == due
 
 
 def test_predictions_are_written_and_unknown_cells_counted(run: Callable, home: Path) -> None:
@@ -84,6 +96,77 @@ def test_predictions_are_written_and_unknown_cells_counted(run: Callable, home: 
     assert "1 in column 'fever'" in " ".join(text.out.split())
 
 
+CANARY = "secret-4217"
+NOTED = ("--delimiter", ";", "--decimal", ",", "--encoding", "latin-1")
+
+
+@pytest.fixture(scope="module")
+def sizes(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A release about levels that are no ASCII and about numbers that are cut."""
+    columns = {"tall": dc.Binary(zero="no", one="yes"), "ward": dc.Categorical(["Süd", "2", "3,5"], missing="exclude")}
+    schema = dc.Schema({**columns, "age": dc.Bounded(0, 100, cut=[50.5], missing=0)})
+    frame = pd.DataFrame({"tall": ["no", "yes"] * 60, "ward": ["Süd", "2", "3,5"] * 40, "age": [20.0, 70.0] * 60})
+    folder = tmp_path_factory.mktemp("sizes")
+    ledger = dc.Ledger.create(folder / "study.ledger", dc.Budget(epsilon=100.0))
+    model = dc.NaiveBayes("tall", ("ward", "age"))
+    dc.release(model, dc.open(frame, schema, id="t"), dc.NoisyStatistics(epsilon=50.0), ledger).save(folder / "r.json")
+    return str(folder / "r.json")
+
+
+def test_new_rows_are_read_as_they_are_written(run: Callable, home: Path, sizes: str) -> None:
+    """Levels by their texts, numbers with commas; a number with a point is none there, as in a private table."""
+    Path("new.csv").write_bytes("nr;ward;age\n1;Süd;50,75\n2;2,0;50,25\n3;3,5;60.5\n".encode("latin-1"))
+    ran = run("predict", sizes, "new.csv", "-o", "out.csv", "--json", *NOTED)
+    assert ran.code == 0
+    assert ran.document["unknown"] == {"age": 1}
+    assert pd.read_csv("out.csv")["prediction"].tolist() == ["yes", "no", "no"]
+    Path("plain.csv").write_text('ward,age\nSüd,50.75\n2.0,50.25\n"3,5",x\n')
+    assert run("predict", sizes, "plain.csv", "-o", "plain-out.csv").code == 0
+    assert Path("plain-out.csv").read_text() == Path("out.csv").read_text()
+    Path("quoted.csv").write_text("ward|age\n'Süd'|50.75\n2.0|50.25\n'3,5'|\n")
+    signs = ("--delimiter", "|", "--quote", "'")
+    assert run("predict", sizes, "quoted.csv", "-o", "quoted-out.csv", *signs).code == 0
+    assert Path("quoted-out.csv").read_text() == Path("out.csv").read_text()
+
+
+def test_commas_that_are_read_as_points_are_found(
+    run: Callable, home: Path, sizes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(new_rows, "has_commas", lambda _: False)
+    with pytest.raises(AssertionError):
+        test_new_rows_are_read_as_they_are_written(run, home, sizes)
+
+
+@pytest.mark.parametrize(
+    ("rows", "signs", "told"),
+    [
+        (f"{CANARY};age\n2;1\n", (), "the CSV file was read as Csv(delimiter=',', decimal='.'"),
+        (f"{CANARY};age\nSüd;1\n", (), "which is not as Csv(delimiter=',', decimal='.'"),
+        (f"ward;age\n{CANARY};ü\n", ("--delimiter", ";"), "must be a readable CSV or Parquet file"),
+        (f"ward;age\n{CANARY};1\n", ("--delimiter", ";", "--encoding", "cp1252"), "got one in row 0"),
+        (f"ward;age\n{CANARY};1\n", ("--delimiter", ";;"), "Csv.delimiter must be one ASCII sign"),
+        (f"ward;age\n{CANARY};1\n", ("--encoding", "utf-16"), "Csv.encoding must be UTF-8 or"),
+        (f"ward;age\n{CANARY};1\n", ("--decimal", ","), "Csv.decimal must be another sign than the delimiter"),
+    ],
+)
+def test_refusals_show_no_text_of_new_rows(
+    run: Callable, home: Path, sizes: str, rows: str, signs: tuple[str, ...], told: str
+) -> None:
+    Path("new.csv").write_bytes(rows.encode("latin-1"))
+    ran = run("predict", sizes, "new.csv", "-o", "out.csv", *signs)
+    assert ran.code == 1
+    assert told in ran.err
+    assert CANARY not in ran.err + ran.out
+    assert not Path("out.csv").exists()
+
+
+def test_only_csv_files_are_written_with_signs(run: Callable, home: Path, sizes: str) -> None:
+    pd.DataFrame({"ward": ["2"], "age": [1.0]}).to_parquet("new.parquet")
+    ran = run("predict", sizes, "new.parquet", "-o", "out.csv", "--delimiter", ";")
+    assert "new rows must be a CSV file where it is said how it is written" in ran.err
+    assert run("predict", sizes, "new.parquet", "-o", "out.csv").code == 0
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -92,8 +175,8 @@ def test_predictions_are_written_and_unknown_cells_counted(run: Callable, home: 
         ("synthesize bayes.release.json --rows 5 --tables 1 --out there.csv", "which is there already"),
         ("synthesize bayes.release.json --rows 5 --out nowhere.csv --tables 1", "which is there already"),
         ("synthesize bayes.release.json --rows 5 --out /", "must end in .csv or .parquet"),
-        ("predict bayes.release.json wide.csv -o out.csv", "which is not (Error)"),
-        ("predict wards.release.json new.csv -o out.csv", "must be asked of one group"),
+        ("predict bayes.release.json wide.csv -o out.csv", "encoding='utf-8') (Error)"),
+        ("predict wards.release.json new.csv -o out.csv", "must be of a model with a target"),
         ("predict bayes.release.json none.csv -o out.csv", "must be a readable CSV or Parquet file"),
         ("predict bayes.release.json new.csv -o out.csv --target ward", "target must be of a network"),
         ("predict bayes.release.json there.csv -o out.csv", "must have the columns ['fever']"),

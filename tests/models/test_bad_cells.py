@@ -2,6 +2,7 @@
 
 import itertools
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.cli.study import Request
 from discreet.posterior import dirichlet_from_counts
-from discreet.queries.cell_classes import cell_classes
+from discreet.queries.cell_classes import cell_classes, cells_in_words
 from discreet.release import recipe_of
 from discreet.sources import open as open_table
 
@@ -214,3 +216,26 @@ def test_every_model_of_levels_takes_cut_numbers() -> None:
     assert label.features == dc.LogisticRegression("smoker", ("age",)).query(plain).features
     for asks in (dc.Normal("age"), dc.LinearRegression("age", ("visits", "ward")), dc.GammaPoisson("visits")):
         assert asks.query(schema).statistics == asks.query(plain).statistics
+
+
+def test_rows_without_a_group_are_in_none_and_the_words_say_what_is_counted() -> None:
+    """Bad cells of a counted column exclude no row, those of the column of groups do if it says so."""
+    columns = {"age": dc.Bounded(0, 110, missing="exclude"), "ward": dc.Categorical(["A", "B"], missing="exclude")}
+    columns["kind"] = dc.Categorical(["x", "y"], missing="exclude", other="y")
+    schema = dc.Schema(columns, n=4)
+    frame = pd.DataFrame({"age": ["x", 3, "x", 5], "ward": ["A", "B", None, "A"], "kind": ["x", "z", None, "y"]})
+    model = dc.BadCells(("age", "kind"), by="ward")
+    query = model.query(schema)
+    found = open_table(frame, schema, id="t").source.statistics(query)
+    assert found["age"].tolist() == [[0, 0, 1, 0, 0, 1], [0, 0, 1, 0, 0, 0]]
+    assert found["kind"].sum(axis=1).tolist() == [2, 1]
+    said = {
+        "age": "any cell that is no number counts as 'bad'",
+        "kind": "unlisted levels count as 'other', missing cells count as 'bad'",
+        "ward": "unlisted levels and missing cells exclude the row",
+    }
+    assert cells_in_words(schema, query) == said
+    asked = Request("bad", model, dc.NoisyStatistics(epsilon=1.0), Path("bad.release.json"))
+    assert asked.cells(schema) == said
+    used = dc.NaiveBayes("ward", ("kind",)).query(schema)
+    assert cells_in_words(schema, used)["kind"] == "unlisted levels count as y, missing cells exclude the row"

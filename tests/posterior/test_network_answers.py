@@ -9,6 +9,8 @@ import pytest
 import discreet as dc
 from discreet.posterior import ChainsPosterior, NetworkPosterior, NetworkRecords
 
+pytestmark = pytest.mark.filterwarnings("ignore::discreet.ConvergenceWarning")  # a few draws, made by hand
+
 LEVELS = {"a": ("x", "y"), "b": ("u", "v", "w"), "c": ("no", "yes"), "d": ("p", "q", "r"), "e": ("k", "l")}
 PARENTS = {"a": (), "b": ("a",), "c": ("a", "b"), "d": ("c",), "e": ("a", "d")}
 COLUMNS = {name: dc.Categorical(levels) for name, levels in LEVELS.items()} | {"c": dc.Binary(zero="no", one="yes")}

@@ -79,8 +79,13 @@ def test_rows_are_predicted_where_there_is_a_target_only() -> None:
     for model in (dc.DirichletCategorical("ward"), dc.GammaPoisson("visits"), MODELS[-1]):
         with pytest.raises(dc.QueryError, match="must be of a model with a target"):
             posterior(model).predict(rows)
-    with pytest.raises(dc.QueryError, match="must be asked of one group"):
+    with pytest.raises(dc.QueryError, match="must be of a model with a target"):
         posterior(dc.BetaBernoulli("smoker", by="ward")).predict(rows)
+    grouped = posterior(dc.NaiveBayes("smoker", ("month",), by="ward"))
+    columns = grouped.predicted_columns(rows)
+    assert columns["prediction"].tolist() == grouped.predict(rows).tolist()
+    due = [grouped[ward].predict_proba(rows)[i].max() for i, ward in enumerate(rows["ward"])]
+    assert columns["probability"].tolist() == due
     for kind in ("plug-in", "noise-aware"):
         read = posterior(dc.NaiveBayes("smoker", ("ward", "month")), kind=kind)
         probabilities = read.predict_proba(rows)

@@ -7,8 +7,10 @@ from scipy import stats
 
 import discreet as dc
 from discreet.errors import QueryError
-from discreet.posterior import RegressionPosterior
+from discreet.posterior import GroupedPosterior, RegressionPosterior, groups
 from discreet.posterior.records.declared_records import NumberColumn
+
+pytestmark = pytest.mark.filterwarnings("ignore::discreet.ConvergenceWarning")  # a few draws, made by hand
 
 FEATURES = {"age": dc.Bounded(0, 100, grid=0.5), "ward": dc.Categorical(["A", "B", "C"], missing="B")}
 ROWS = pd.DataFrame({"age": [10.0, 40.0, 1000.0], "ward": ["A", "B", "C"]})
@@ -113,3 +115,45 @@ def test_effects_are_told_against_any_level() -> None:
     assert posterior.effects("s")["1"]["mean"] == pytest.approx(chains["coefficients"][..., 4].mean())
     with pytest.raises(QueryError, match="effects must be of a column and a level of"):
         posterior.effects("w", against="D")
+
+
+SITES = dc.Binary(zero="north", one="south", missing="exclude")
+
+
+def by_site() -> GroupedPosterior:
+    north, south = regression(20), regression(20)
+    south.chains["coefficients"][..., 0] += 100.0
+    return GroupedPosterior("site", {"0": north, "1": south}, column=SITES)
+
+
+def test_every_row_is_predicted_by_its_own_group(tmp_path) -> None:
+    posterior, rows = by_site(), ROWS.assign(site=["south", "north", "south"])
+    found = posterior.predict(rows, level=0.8)
+    parts = {text: posterior[level].predict(ROWS, level=0.8) for level, text in (("0", "north"), ("1", "south"))}
+    for name in ("mean", "lower", "upper"):
+        due = [parts[site][name][i] for i, site in enumerate(rows["site"])]
+        np.testing.assert_allclose(found[name], due, rtol=1e-12)  # sums of fewer rows may round otherwise
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    for held in (rows.to_dict("list"), tmp_path / "rows.csv"):
+        np.testing.assert_array_equal(posterior.predict(held, level=0.8)["mean"], found["mean"])
+    np.testing.assert_array_equal(posterior.predicted_columns(rows, level=0.8)["upper"], found["upper"])
+    assert posterior.predict(rows.iloc[:0])["mean"].shape == (0,)
+
+
+def test_rows_that_are_mixed_up_between_groups_are_found(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = groups.new_codes
+    monkeypatch.setattr(groups, "new_codes", lambda *given: {k: np.sort(v) for k, v in right(*given).items()})
+    with pytest.raises(AssertionError):
+        test_every_row_is_predicted_by_its_own_group(tmp_path)
+
+
+def test_rows_without_their_group_are_refused() -> None:
+    posterior = by_site()
+    with pytest.raises(QueryError, match=r"must have the column 'site' of their groups.*posterior\[\"0\"\].predict"):
+        posterior.predict(ROWS)
+    with pytest.raises(QueryError, match=r"must have a declared level.*in column 'site'.*got one in row 1"):
+        posterior.predict(ROWS.assign(site=["south", "east", "south"]))
+    with pytest.raises(QueryError, match="must get rows"):
+        posterior.predict(3)
+    with pytest.raises(QueryError, match=r"predict_proba\(rows, 'cost'\)"):
+        posterior.predicted_columns(ROWS, target="cost")

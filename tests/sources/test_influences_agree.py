@@ -1,9 +1,11 @@
 """The second stage: the engine, rows in memory and Python integers by hand give the same bits, in any order of rows."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dc
@@ -39,6 +41,23 @@ def test_the_engine_agrees_with_rows_in_memory(model: str, unit: str, by: str | 
     assert int(np.sum(found)) > 0
     shuffled = coded(frame.sample(frac=1.0, random_state=1), schema, tuple(memory.columns))
     assert shuffled.influences(asked).tolist() == found.tolist()
+
+
+def test_every_form_is_written_once_however_many_products_it_is_in() -> None:
+    """The residual of 80 features is in 82 products; written out in each of them, the engine planned for minutes."""
+    features = tuple(f"x{i}" for i in range(80))
+    schema = dc.Schema(dict.fromkeys((*features, "y"), dc.Bounded(0, 1, grid=0.25)), n=50)
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame({name: rng.integers(5, size=50) / 4 for name in schema.columns})
+    memory = coded(frame, schema, (*features, "y"))
+    query, mechanism = dc.LinearRegression("y", features, robust=True).query(schema), dc.NoisyStatistics(epsilon=1e6)
+    asked = query.second.query(query, memory.statistics(query), mechanism.laws(query))
+    forms = {side for function in asked.functions[0] for side in (function.left, function.right)}
+    data = dc.open(frame, schema, id="t")
+    text = influence_sql.influence_sums(asked, data.source.held, "rows", "t").sql(dialect="duckdb")
+    assert len(asked.functions[0]) == len(forms) == 82
+    assert len(re.findall(r"\bv_7\b", text)) == len(forms) + 1
+    assert data.source.influences(asked).tolist() == memory.influences(asked).tolist()
 
 
 def test_the_engine_agrees_with_integers_by_hand() -> None:

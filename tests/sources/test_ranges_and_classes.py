@@ -244,3 +244,18 @@ def test_ranges_of_arrow_that_forget_the_bad_are_found(monkeypatch: pytest.Monke
     monkeypatch.setattr(meanings, "coded_numbers", planted)
     with pytest.raises(AssertionError):
         test_without_an_engine_and_as_new_rows("arrow texts")
+
+
+@pytest.mark.parametrize("declared", [dc.Bounded(0, 10, cut=[5]), dc.Count(9), dc.Binary(), dc.Categorical(["a", "b"])])
+def test_what_a_query_sees_is_not_declared(declared: Any) -> None:
+    """It was once taken for a column, and failed with an unexpected error where the schema was written."""
+    for view in (declared.as_levels, declared.told_apart):
+        if view is None or view is declared:
+            continue
+        with pytest.raises(dc.SchemaError, match=r"Schema.columns\['x'\] must be a column such as dc.Binary\(\)"):
+            dc.Schema({"x": view})
+    schema = dc.Schema({"x": declared}, n=5)
+    seen = schema.seen_as({"x": declared.told_apart})
+    assert seen.with_n(5).only(["x"]).column("x") == declared.told_apart
+    assert seen.relation == schema.relation
+    assert schema.seen_as({"x": declared}) is schema

@@ -30,8 +30,8 @@ def posterior(
 ) -> None:
     """Read a release as a posterior, free.
 
-    Means and intervals take the privacy noise into account, and cover what they say; a warning says where chains have
-    not converged.
+    Means and intervals take the privacy noise into account. The estimand is what they are of, and what their widths
+    assume of the data; a warning says where chains have not converged.
 
     \b
     Example:
@@ -108,9 +108,9 @@ def _states(read: Any) -> dict[str, Any]:
 
 
 KINDS = {
-    "noise-aware": "noise-aware: the privacy noise is part of the model, and the intervals cover what they say",
-    "joint": "noise-aware, from all tables together: the privacy noise is part of the model, and the intervals cover "
-    "what they say",
+    "noise-aware": "noise-aware: the privacy noise is part of the model, and the intervals count it",
+    "joint": "noise-aware, from all tables together: the privacy noise is part of the model, and the intervals count "
+    "it",
     "plug-in": "plug-in: the noisy statistics are taken as exact, and the intervals are too narrow",
     "draws": "private draws of a tempered posterior, wider than the posterior itself; the mean is theirs; an interval "
     "is given where the law of a draw given the parameter is known",

@@ -8,7 +8,8 @@ import typer
 
 from discreet.cli import terminal
 from discreet.cli.posterior_command import convergence
-from discreet.errors import UnknownLevels
+from discreet.errors import ConvergenceWarning, UnknownLevels
+from discreet.schema import Csv
 
 __all__ = ["predict", "synthesize"]
 
@@ -54,7 +55,9 @@ def synthesize(
     for name in names:
         check_written(name)
     posterior = release.posterior(progress=terminal.counter("sampling"))
-    made = posterior.tables(tables, count, np.random.default_rng(seed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it is a line of the output
+        made = posterior.tables(tables, count, np.random.default_rng(seed))
     write_records(dict(zip(names, made, strict=True)))
     columns, records = made[0].column_names, made[0].num_rows
     if as_json:
@@ -83,37 +86,57 @@ def predict(
     out: Annotated[Path, typer.Option("--out", "-o", help="A new .csv or .parquet file.", show_default=False)],
     target: Annotated[str | None, typer.Option(help="Of a network: the column that is wanted.")] = None,
     level: Annotated[float, typer.Option(help="Probability of the intervals of a regression.")] = 0.9,
+    delimiter: Annotated[str | None, typer.Option(help="Between the columns of a CSV file; a comma.")] = None,
+    decimal: Annotated[str | None, typer.Option(help="The decimal mark of a CSV file; a point.")] = None,
+    quote: Annotated[str | None, typer.Option(help='The quote of a CSV file, "" for none.')] = None,
+    encoding: Annotated[str | None, typer.Option(help="The encoding of a CSV file; UTF-8.")] = None,
     as_json: terminal.AsJson = False,
 ) -> None:
     """Predict the target of new rows from a release, free.
 
-    The new rows are your own: they are read in full, and cells that are no declared level or number are counted.
+    The new rows are your own: they are read in full, and cells that are no declared level or number are counted. Of
+    a CSV file that is not written with commas and points in UTF-8 say how it is, as `csv` does in a study.
 
     \b
     Example:
       discreet predict smokers.release.json new.csv -o predictions.csv
+      discreet predict smokers.release.json new.csv -o others.csv --delimiter ";" --decimal "," --encoding latin-1
     """  # noqa: D301
     import pyarrow as pa
 
     from discreet.posterior.records.record_files import check_written, read_records, write_records
     from discreet.release import load
 
+    csv = _csv(delimiter=delimiter, decimal=decimal, quote=quote, encoding=encoding)
     release = load(file)
     check_written(out)
+    records = read_records(new, csv)
     posterior = release.posterior(progress=terminal.counter("sampling"))
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        made = pa.table(posterior.predicted_columns(read_records(new), target=target, level=level))
+        made = pa.table(posterior.predicted_columns(records, target=target, level=level))
     write_records({out: made})
-    unknown = next((warning.message for warning in told if isinstance(warning.message, UnknownLevels)), None)
+    unknown = [warning.message for warning in told if isinstance(warning.message, UnknownLevels)]
     if as_json:
         body = {"release": str(file), "rows": made.num_rows, "columns": made.column_names, "out": str(out)}
-        terminal.emit({**body, **convergence(posterior), "unknown": unknown.counts if unknown else {}})
+        terminal.emit(
+            {
+                **body,
+                **convergence(posterior),
+                "unknown": {name: n for each in unknown for name, n in each.counts.items()},
+            }
+        )
         return
     lines = [("rows", str(made.num_rows)), ("columns", ", ".join(made.column_names)), ("file", str(out))]
     lines += _warning(posterior)
-    lines += [("unknown", str(unknown))] if unknown else []
+    lines += [("unknown", str(each)) for each in unknown]
     terminal.facts(terminal.console(), str(file), lines)
+
+
+def _csv(**signs: str | None) -> Csv | None:
+    """How the new rows are written, where anything is said of it."""
+    given = {name: sign for name, sign in signs.items() if sign is not None}
+    return Csv(**given) if given else None
 
 
 def _warning(posterior: Any) -> list[tuple[str, str]]:

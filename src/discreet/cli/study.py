@@ -24,6 +24,7 @@ from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaErr
 from discreet.guarantee import Guarantee
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import MODELS, Model
+from discreet.queries.cell_classes import cells_in_words
 from discreet.queries.losses.base import Query
 from discreet.recipe import build, read_text
 from discreet.schema import KINDS, UNITS, Csv, Schema
@@ -52,7 +53,7 @@ class Request:
 
     def cells(self, schema: Schema) -> dict[str, str]:
         """What each column that is used does with cells that are no level or no number: from the declaration alone."""
-        return {name: schema.columns[name].other_cells() for name in self._query(schema).columns}
+        return cells_in_words(schema, self._query(schema))
 
     def _query(self, schema: Schema) -> Query:
         counted_later = schema.relation == "replace-one" and schema.n is None

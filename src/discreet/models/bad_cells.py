@@ -33,8 +33,9 @@ __all__ = ["BadCells"]
 class BadCells(StatisticsModel):
     """How many cells of each column are bad, clipped, or on a bound: the share of every class, noisily counted.
 
-    All rows count, also those that a bad cell excludes from other statistics. Each column's shares are given its own
-    table.
+    All rows count, also those that a bad cell of these columns excludes from other statistics. Each column's shares are
+    given its own table. With `by` they are shares of a group: a row whose group is no declared level is where that
+    column's `missing` says, and in no group where it says "exclude".
 
     Parameters
     ----------
@@ -42,6 +43,8 @@ class BadCells(StatisticsModel):
         The columns whose cells are counted.
     prior
         Dirichlet prior of the classes of every column: one number, or a list for every column by name.
+    by
+        A column of levels that is not counted itself: the classes are then counted in each of its groups.
     """
 
     columns: tuple[str, ...]

@@ -13,6 +13,7 @@ from discreet.noise import NoiseLaw
 from discreet.posterior import Draws, GroupedPosterior, Likelihood, Posterior, RecordLaw, Scalar, pooled_posterior
 from discreet.posterior.given_draws import LogDraws
 from discreet.posterior.records.declared_records import DeclaredRecords
+from discreet.queries.counts_and_sums import level_column
 from discreet.queries.losses.base import Query
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
@@ -106,6 +107,11 @@ class StatisticsModel(Model):
         """The same model with its prior strengthened by the exact statistics of public records."""
         raise NotImplementedError
 
+    def with_prior(self, prior: Any) -> Self:
+        """The same model with another prior, by which what was released is read; a second stage is not read then."""
+        unread = {"robust": None} if getattr(self, "robust", None) else {}
+        return replace(self, prior=prior, **unread)  # type: ignore[type-var]  # models are dataclasses
+
     def population(self, schema: Schema) -> Scalar | None:
         """One parameter on the scale on which groups are normal, and what the prior says of it there."""
         return None
@@ -161,14 +167,15 @@ class StatisticsModel(Model):
 
         if query.by is None:
             return one(value)
+        groups = level_column(query.schema, query.by)
         values = {level: {name: array[g] for name, array in value.items()} for g, level in enumerate(query.groups)}
         if pooling is None:
-            return GroupedPosterior(query.by, {level: one(own) for level, own in values.items()})
+            return GroupedPosterior(query.by, {level: one(own) for level, own in values.items()}, column=groups)
         population = self.population(query.schema)
         if population is None:
             raise QueryError(f"Release.posterior pooling must have a model of one parameter, got {type(self).__name__}")
         likelihoods = {level: self.likelihood(query, own, laws) for level, own in values.items()}
-        return pooled_posterior(query.by, likelihoods, population).of_columns(columns)
+        return pooled_posterior(query.by, likelihoods, population, groups).of_columns(columns)
 
     def given_draws(self, query: Statistics, value: Value, note: str, log_draws: LogDraws | None) -> Draws:
         """Released draws, and for one parameter what their law says of it; a private number of rows leaves it open."""
@@ -207,10 +214,15 @@ def dirichlet_prior(field: str, prior: float | tuple[float, ...], cells: int) ->
     return tuple(prior_number(field, value) for value in values)
 
 
-def check_robust(kind: str, robust: Any) -> None:
-    """None or True: False would be another spelling of the same request."""
+def check_robust(kind: str, robust: Any, prior: object) -> None:
+    """None or True: False would be another spelling of the same request, and with a prior it would be paid in vain."""
     if robust is not None and robust is not True:
         raise QueryError(f"{kind}.robust must be True or None, got {robust!r}")
+    if robust and prior is not None:
+        raise QueryError(
+            f"{kind}.robust must be None where {kind}.prior is given, got True: the widths of a conjugate prior are "
+            "those of normal rows, and what a second stage measures does not enter them"
+        )
 
 
 def number(field: str, value: Any) -> float:

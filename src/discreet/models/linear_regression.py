@@ -73,7 +73,8 @@ class LinearRegression(StatisticsModel):
         two of their standard deviations a priori.
     robust
         True spends 5% of the budget on how unequal the errors are, how heavy their tails, and how rows of a person go
-        together, for the widths of coefficients and variance; None assumes independent errors of one variance.
+        together, for the widths of coefficients and variance; None assumes independent errors of one variance. With a
+        `prior` of your own it is refused: the widths are then those of normal errors.
     """
 
     target: str
@@ -85,7 +86,7 @@ class LinearRegression(StatisticsModel):
     robust: bool | None = None
 
     def __post_init__(self) -> None:
-        check_robust("LinearRegression", self.robust)
+        check_robust("LinearRegression", self.robust, self.prior)
         features = column_names("LinearRegression.features", self.features)
         if self.target in features:
             raise QueryError(f"LinearRegression.features must not contain the target, got {list(features)!r}")

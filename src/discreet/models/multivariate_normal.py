@@ -41,10 +41,9 @@ __all__ = ["MultivariateNormal"]
 class MultivariateNormal(StatisticsModel):
     """Mean vector and covariance matrix of bounded columns as declared.
 
-    `prior` is (mean, strength, degrees, scale): a vector, two numbers and a matrix; without one it is weak,
-    within the bounds.
-    `robust=True` spends 5% of the budget on how heavy the tails are and how rows of a person go together, for the width
-    of every variance (of covariances nothing is asked).
+    `prior` is (mean, strength, degrees, scale): a vector, two numbers and a matrix; without one it is weak, within the
+    bounds. `robust=True`, which goes with the weak prior only, spends 5% of the budget on how heavy the tails are and
+    how rows of a person go together, for the width of every variance (of covariances nothing is asked).
     """
 
     columns: tuple[str, ...]
@@ -53,7 +52,7 @@ class MultivariateNormal(StatisticsModel):
     robust: bool | None = None
 
     def __post_init__(self) -> None:
-        check_robust("MultivariateNormal", self.robust)
+        check_robust("MultivariateNormal", self.robust, self.prior)
         object.__setattr__(self, "columns", column_names("MultivariateNormal.columns", self.columns))
         if self.prior is not None:
             object.__setattr__(self, "prior", checked_niw("MultivariateNormal.prior", self.prior, len(self.columns)))

@@ -44,8 +44,9 @@ __all__ = ["Normal"]
 class Normal(StatisticsModel):
     """Mean and variance of a bounded column as declared.
 
-    `prior` is (mean, strength, shape, scale); without one it is weak, within the bounds. `robust=True`
-    spends 5% of the budget on how heavy the tails are and how rows of a person go together, for the variance's width.
+    `prior` is (mean, strength, shape, scale); without one it is weak, within the bounds. `robust=True`, which goes with
+    the weak prior only, spends 5% of the budget on how heavy the tails are and how rows of a person go together, for
+    the variance's width.
     """
 
     column: str
@@ -54,7 +55,7 @@ class Normal(StatisticsModel):
     robust: bool | None = None
 
     def __post_init__(self) -> None:
-        check_robust("Normal", self.robust)
+        check_robust("Normal", self.robust, self.prior)
         if self.prior is None:
             return
         if not isinstance(self.prior, tuple | list) or len(self.prior) != 4:

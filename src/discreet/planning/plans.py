@@ -19,6 +19,7 @@ from discreet.planning.public_records import PublicRecords, public_records
 from discreet.planning.shares import Share, shares_of
 from discreet.planning.simulated_runs import Runs, simulated_runs
 from discreet.planning.wanted_width import Measure, Reached, least_budget
+from discreet.queries.cell_classes import cells_in_words
 from discreet.recipe import spelled
 from discreet.schema import Binary, Categorical, Column, Schema
 
@@ -149,7 +150,7 @@ def plan_of(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> P
         error={name: float(np.sqrt(values.mean())) for name, values in runs.errors.items()},
         runs=size,
         complete=_complete(schema.only(query.columns)),
-        cells={name: schema.columns[name].other_cells() for name in query.columns},
+        cells=cells_in_words(schema, query),
         law=mechanism.law(query),
         mechanism=mechanism,
         warnings=(*model.implausible(schema), *_next_to_nothing(runs)),

@@ -5,7 +5,6 @@ form, it has names and dimensions (`_axes`), means, deviations, quantiles and dr
 and the text follow from these.
 """
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.checks import is_integer
-from discreet.errors import ConvergenceWarning, QueryError
+from discreet.errors import ConvergenceWarning, QueryError, warn_caller
 from discreet.inference.convergence import Mixing
 from discreet.posterior.export import DEFAULT_DRAWS, Axes, to_datatree
 from discreet.posterior.record_laws import RecordLaw
@@ -61,36 +60,37 @@ class Posterior(ABC):
         Levels are texts, numbers are within their bounds and on their grid: an array for a model of one column, arrays
         by column otherwise. Where no columns are declared, codes of levels and numbers as they are drawn.
         """
-        return self._as_declared(self._new_records(n, np.random.default_rng(rng)))
+        self._warn()
+        return self._simulated(n, np.random.default_rng(rng))
 
     def predict(self, records: Any, rng: np.random.Generator | None = None, **options: Any) -> Any:
         """The target of given new rows, where the model has one; of a whole number, the same as `simulate`."""
         if isinstance(records, int | np.integer):
             return self.simulate(int(records), rng, **options)
-        raise QueryError(
-            f"{type(self).__name__}.predict must be of a model with a target, or of a number of new records, got "
-            f"{self._title()} and rows that are given"
-        )
+        coded = self._read(records)
+        self._warn()
+        return self._predicted(coded, **options)
 
     def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
         """Predictions for given rows as the columns of a table; `target` is of models where any column may be one."""
         if target is not None:
             raise QueryError(f"{type(self).__name__}.predicted_columns target must be of a network, got {target!r}")
-        return {"prediction": self.predict(records)}
+        coded = self._read(records)
+        self._warn()
+        return self._in_columns(coded, level)
 
     def table(self, n: int, rng: np.random.Generator | None = None) -> "pa.Table":
         """A synthetic table of n records in the declared columns, all given one draw of the parameters."""
-        return self.tables(1, n, rng)[0]
+        self._warn()
+        return self._tables(1, n, rng)[0]
 
     def tables(self, m: int, n: int, rng: np.random.Generator | None = None) -> "list[pa.Table]":
         """Synthetic tables of n records each, every one given its own draw of the parameters.
 
         What is estimated from each of them is put together by `dc.combine_tables`.
         """
-        _check_size(type(self).__name__, "tables", m)
-        _check_size(type(self).__name__, "records", n)
-        rng = np.random.default_rng(rng)
-        return [self._table(given, n, rng) for given in self._one_by_one(m, rng)]
+        self._warn()
+        return self._tables(m, n, rng)
 
     def of_columns(self, declared: DeclaredRecords | None) -> Self:
         """The same posterior, which knows what the columns of its records are called."""
@@ -114,9 +114,9 @@ class Posterior(ABC):
         return None
 
     def _warn(self) -> None:
-        """Say it where chains have not converged: the caller of the method that calls this reads numbers off them."""
+        """Say it where chains have not converged: whoever asked reads numbers off them."""
         if self.mixing is not None and not self.mixing.converged:
-            warnings.warn(self.mixing.words, ConvergenceWarning, stacklevel=3)
+            warn_caller(ConvergenceWarning(self.mixing.words))
 
     def _interval(self, level: float) -> Any:
         lower, upper = self._quantiles(tails(level))
@@ -158,6 +158,32 @@ class Posterior(ABC):
     def _law(self) -> RecordLaw:
         """How a record follows from the parameters."""
         raise QueryError(f"{type(self).__name__}.simulate must have a law of records, got {self._title()}")
+
+    def _read(self, records: Any) -> NDArray[Any]:
+        """New rows, of which a target is predicted, as numbers: one entry for each along the first axis."""
+        raise QueryError(
+            f"{type(self).__name__}.predict must be of a model with a target, or of a number of new records, got "
+            f"{self._title()} and rows that are given"
+        )
+
+    def _predicted(self, coded: NDArray[Any], **options: Any) -> Any:
+        """What `predict` answers for rows that are read, where there is a target: an array, or several by name."""
+        raise NotImplementedError
+
+    def _in_columns(self, coded: NDArray[Any], level: float) -> dict[str, Any]:
+        """The same as the columns of a table."""
+        return {"prediction": self._predicted(coded)}
+
+    def _simulated(self, n: int, rng: np.random.Generator) -> Any:
+        """What `simulate` answers; a part of a whole that has warned is asked for this."""
+        return self._as_declared(self._new_records(n, rng))
+
+    def _tables(self, m: int, n: int, rng: np.random.Generator | None) -> "list[pa.Table]":
+        """What `tables` answers."""
+        _check_size(type(self).__name__, "tables", m)
+        _check_size(type(self).__name__, "records", n)
+        rng = np.random.default_rng(rng)
+        return [self._table(given, n, rng) for given in self._one_by_one(m, rng)]
 
     def _new_records(self, n: int, rng: np.random.Generator) -> Any:
         """What the law draws, each record given its own draw of the parameters."""

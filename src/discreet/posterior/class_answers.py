@@ -40,7 +40,10 @@ class NaiveBayesAnswers(Posterior):
         A cell that is no declared level counts as its column's `missing` level, as it did in the private table; where
         the column declares none, the record is refused.
         """
-        codes, which = np.unique(self._codes(records), axis=1, return_inverse=True)  # rows that are alike are one
+        return self._probabilities(self._read(records))
+
+    def _probabilities(self, coded: Integers) -> Array:
+        codes, which = np.unique(coded.T, axis=1, return_inverse=True)  # rows that are alike are one
         log_given = self._log_probabilities()
         parts = []
         for start in range(0, codes.shape[1], RECORDS_AT_ONCE):
@@ -52,24 +55,25 @@ class NaiveBayesAnswers(Posterior):
             parts.append((weights / weights.sum(axis=0)).T)
         return np.concatenate(parts)[np.ravel(which)] if parts else np.empty((0, len(self.class_levels)))
 
-    def predict(self, records: Any, rng: np.random.Generator | None = None, **options: Any) -> Any:
-        """The most probable class of each of the new rows; of a whole number, the same as `simulate`."""
-        if isinstance(records, int | np.integer):
-            return self.simulate(int(records), rng)
-        codes = np.argmax(self.predict_proba(records), axis=1)
+    def _predicted(self, coded: Integers, **options: Any) -> Any:
+        """The most probable class of each row."""
+        return self._most_probable(self._probabilities(coded))
+
+    def _in_columns(self, coded: Integers, level: float) -> dict[str, Any]:
+        """The most probable class of each row, and how probable it is."""
+        probabilities = self._probabilities(coded)
+        return {"prediction": self._most_probable(probabilities), "probability": probabilities.max(axis=1)}
+
+    def _most_probable(self, probabilities: Array) -> Any:
+        codes = np.argmax(probabilities, axis=1)
         return (
             np.array(self.class_levels)[codes] if self.declared is None else self.declared.columns["class"].cells(codes)
         )
 
-    def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
-        """The most probable class of each row, and how probable it is."""
-        found = super().predicted_columns(records, target=target, level=level)
-        return {**found, "probability": self.predict_proba(records).max(axis=1)}
-
-    def _codes(self, records: Any) -> Integers:
-        """Level codes (features, records)."""
+    def _read(self, records: Any) -> Integers:
+        """Level codes (records, features)."""
         columns = {name: self.columns.get(name, Categorical(levels)) for name, levels in self.feature_levels.items()}
-        return np.array(list(new_codes(columns, records).values()))
+        return np.stack(list(new_codes(columns, records).values()), axis=1)
 
     @abstractmethod
     def _log_probabilities(self) -> Arrays:

@@ -123,7 +123,11 @@ class EventLogPosterior(Posterior):
         Where region or time is left out, events fall as the posterior of the true counts says; a plug-in posterior or
         a paid chain has no such counts, and every declared region and time is then alike.
         """
-        rng, records = np.random.default_rng(rng), self._records
+        self._warn()
+        return self._simulated(n, np.random.default_rng(rng), region, time)
+
+    def _simulated(self, n: int, rng: np.random.Generator, region: str | None = None, time: str | None = None) -> Any:
+        records = self._records
         draws = rng.integers(len(records.states), size=n)
         return self._as_declared(records.events(draws, records.cells(draws, region, time, rng), rng))
 

@@ -1,7 +1,7 @@
 """Posteriors of the groups of a release with `by`: one for every declared level, each from its own statistics."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -11,8 +11,10 @@ from discreet.errors import QueryError
 from discreet.inference.convergence import Mixing
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
+from discreet.posterior.new_rows import held_columns, new_codes
 from discreet.posterior.records.declared_records import stacked
 from discreet.posterior.summary import Summary
+from discreet.schema import LevelColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,10 +24,14 @@ __all__ = ["GroupedPosterior", "group_dimension"]
 
 @dataclass(frozen=True)
 class GroupedPosterior(Posterior):
-    """The posterior of every level of the column `by`; the groups are independent and every answer is by level."""
+    """The posterior of every level of the column `by`; the groups are independent and every answer is by level.
+
+    `column` is the declaration of that column; a posterior that was made by hand may be without.
+    """
 
     by: str
     parts: Mapping[str, Posterior]
+    column: LevelColumn | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -69,30 +75,59 @@ class GroupedPosterior(Posterior):
         rng = np.random.default_rng(rng)
         return self._each(lambda part: part.sample(n, rng))
 
-    def simulate(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Any]:
-        """New records of every group, n of each."""
-        rng = np.random.default_rng(rng)
-        return self._each(lambda part: part.simulate(n, rng))
-
     def predict(self, records: Any, rng: np.random.Generator | None = None, **options: Any) -> Any:
-        """Of a whole number the same as `simulate`; rows that are given belong to one group, which must be asked."""
+        """The target of given new rows, each by the posterior of its own group; of a whole number, as `simulate`.
+
+        The rows have the column of the groups beside the features; rows of one group without it are asked of that
+        group, `posterior["A"].predict(rows)`.
+        """
         if isinstance(records, int | np.integer):
             return self.simulate(int(records), rng)
-        raise QueryError(
-            f'GroupedPosterior.predict must be asked of one group, posterior["{next(iter(self))}"].predict(rows)'
-        )
+        return self._by_group(records, lambda part, coded: part._predicted(coded, **options))
 
-    def tables(self, m: int, n: int, rng: np.random.Generator | None = None) -> "list[pa.Table]":
-        """Synthetic tables with n records of every group, the group in a column of its own."""
-        rng = np.random.default_rng(rng)
-        made = self._each(lambda part: part.tables(m, n, rng))
-        return [stacked(self.by, {level: tables[i] for level, tables in made.items()}) for i in range(m)]
+    def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
+        """Predictions for given rows as the columns of a table, each by the posterior of its own group."""
+        if target is not None:
+            raise QueryError(
+                f"GroupedPosterior.predicted_columns target must be asked of one group, "
+                f'posterior["{next(iter(self))}"].predict_proba(rows, {target!r})'
+            )
+        found: dict[str, Any] = self._by_group(records, lambda part, coded: part._in_columns(coded, level))
+        return found
+
+    def _by_group(self, records: Any, ask: Callable[[Posterior, NDArray[Any]], Any]) -> Any:
+        """What each group answers for its rows, in the order of the rows: an array, or several by name."""
+        held, names = held_columns(records)
+        coded = next(iter(self.parts.values()))._read(held)  # as every group reads them; refused without a target
+        if self.column is None or self.by not in names:
+            raise QueryError(
+                f"new rows must have the column {self.by!r} of their groups, or be asked of one group, "
+                f'posterior["{next(iter(self))}"].predict(rows)'
+            )
+        codes = new_codes({self.by: self.column}, held)[self.by]
+        self._warn()
+        places = [np.flatnonzero(codes == code) for code in range(len(self.parts))]
+        answers = [ask(part, coded[place]) for part, place in zip(self.parts.values(), places, strict=True)]
+        order = np.argsort(np.concatenate(places))
+        if isinstance(answers[0], dict):
+            return {name: np.concatenate([answer[name] for answer in answers])[order] for name in answers[0]}
+        return np.concatenate(answers)[order]
 
     def log_density(self, x: object) -> NoReturn:
         """Refused: a density belongs to one group."""
         raise QueryError(
             f'GroupedPosterior.log_density must be asked of one group, posterior["{next(iter(self))}"].log_density(x)'
         )
+
+    def _simulated(self, n: int, rng: np.random.Generator) -> dict[str, Any]:
+        """New records of every group, n of each."""
+        return self._each(lambda part: part._simulated(n, rng))
+
+    def _tables(self, m: int, n: int, rng: np.random.Generator | None) -> "list[pa.Table]":
+        """Synthetic tables with n records of every group, the group in a column of its own."""
+        rng = np.random.default_rng(rng)
+        made = self._each(lambda part: part._tables(m, n, rng))
+        return [stacked(self.by, {level: tables[i] for level, tables in made.items()}, self.column) for i in range(m)]
 
     def _summary(self) -> Summary:
         """The summary of every group, with parameters named "level: parameter"."""

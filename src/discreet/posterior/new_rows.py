@@ -6,7 +6,6 @@ record is refused: training leaves such a row out, or was promised that there is
 predict from.
 """
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import QueryError, SchemaError, UnknownLevels
-from discreet.posterior.records.record_files import read_records
+from discreet.errors import QueryError, SchemaError, UnknownLevels, warn_caller
+from discreet.posterior.records.record_files import has_commas, read_records, written_as
 from discreet.queries.losses.base import Loss
-from discreet.schema import Schema, Seen
+from discreet.schema import Seen
 from discreet.schema.arrow_cell import UNREADABLE, arrow_coded, frame_columns, package_of
-from discreet.schema.cell import Codes
+from discreet.schema.cell import Codes, comma_number_of, number_of
 from discreet.schema.coded_cells import coded_objects
+from discreet.schema.schema import SeenSchema
 
 __all__ = ["held_columns", "new_codes", "new_rows"]
 
@@ -70,7 +70,7 @@ def new_codes(columns: Mapping[str, Seen], records: Any) -> dict[str, Codes]:
         if bad.any():
             unknown[name] = int(bad.sum())
     if unknown:
-        warnings.warn(UnknownLevels(unknown, {name: columns[name].other_cells() for name in unknown}), stacklevel=3)
+        warn_caller(UnknownLevels(unknown, {name: columns[name].other_cells() for name in unknown}))
     return found
 
 
@@ -108,11 +108,17 @@ def _of_mapping(columns: Mapping[str, Seen], records: Any) -> Reader:
 
 def _of_frame(columns: Mapping[str, Seen], records: Any) -> Reader:
     try:
-        held = frame_columns(records, Schema(dict(columns)))  # type: ignore[arg-type]  # also views
+        held = frame_columns(records, SeenSchema(dict(columns)))  # type: ignore[arg-type]  # also views
     except Exception as problem:
         told = problem if isinstance(problem, SchemaError) else UNREADABLE
-        raise QueryError(f"new rows must have the columns {list(columns)}: {told}") from None
-    return lambda name, column: arrow_coded(column, held[name])
+        raise QueryError(f"new rows must have the columns {list(columns)}: {told}{_read_as(records)}") from None
+    number = comma_number_of if has_commas(records) else number_of
+    return lambda name, column: arrow_coded(column, held[name], number)
+
+
+def _read_as(records: Any) -> str:
+    """How a CSV file was read, for those who wrote it otherwise."""
+    return f"; the CSV file was read as {written_as(records)}" if written_as(records) else ""
 
 
 def _range(column: Seen) -> str:

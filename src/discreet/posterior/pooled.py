@@ -6,7 +6,7 @@ own prior; the spread is half-normal with the prior's deviation, at most 1 on a 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from discreet.posterior.groups import group_dimension
 from discreet.posterior.record_laws import RecordLaw
 from discreet.posterior.records.declared_records import stacked
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, describe, tails
+from discreet.schema import LevelColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,6 +88,7 @@ class PooledPosterior(Posterior):
     scalar: Scalar
     population: Population
     curves: Mapping[str, SinhCurve]
+    column: LevelColumn | None = field(default=None, kw_only=True, repr=False, compare=False)  # of the groups
 
     _no_density = "must be asked of one group: use the posterior without pooling"
 
@@ -106,9 +108,9 @@ class PooledPosterior(Posterior):
         """Joint draws: the population, then every group given it."""
         return self._draw(n, np.random.default_rng(rng))[2]
 
-    def simulate(self, n: int, rng: np.random.Generator | None = None) -> dict[str, Any]:
+    def _simulated(self, n: int, rng: np.random.Generator) -> dict[str, Any]:
         """New records of every group, n of each, each an independent draw from the posterior predictive law."""
-        law, rng = self._law(), np.random.default_rng(rng)
+        law = self._law()
         return {level: self._as_declared(law.draw(theta, rng)) for level, theta in self.sample(n, rng).items()}
 
     def log_evidence(self) -> float:
@@ -138,7 +140,7 @@ class PooledPosterior(Posterior):
     def _table(self, parameters: Any, n: int, rng: np.random.Generator) -> "pa.Table":
         """N records of every group, the group in a column of its own."""
         made = {level: super(PooledPosterior, self)._table(theta, n, rng) for level, theta in parameters.items()}
-        return stacked(self.by, made)
+        return stacked(self.by, made, self.column)
 
     def _title(self) -> str:
         return f"partially pooled posterior of {len(self.levels)} groups by {self.by}"
@@ -164,7 +166,9 @@ class PooledPosterior(Posterior):
         return m, tau, {level: self.scalar.theta(curve.draw_blurred(m, tau, rng)) for level, curve in groups}
 
 
-def pooled_posterior(by: str, likelihoods: Mapping[str, Likelihood], scalar: Scalar) -> PooledPosterior:
+def pooled_posterior(
+    by: str, likelihoods: Mapping[str, Likelihood], scalar: Scalar, column: LevelColumn | None = None
+) -> PooledPosterior:
     """The hierarchical posterior, given the log-likelihood of each group's release as a function of its parameter.
 
     A likelihood takes an array of parameters; a constant added to it is added to the log evidence, nothing else.
@@ -180,7 +184,7 @@ def pooled_posterior(by: str, likelihoods: Mapping[str, Likelihood], scalar: Sca
     )
     population = fit_population(curves, prior)
     groups = {level: population.group(g) for g, level in enumerate(likelihoods)}
-    return PooledPosterior(by, tuple(likelihoods), scalar, population, groups)
+    return PooledPosterior(by, tuple(likelihoods), scalar, population, groups, column=column)
 
 
 def _log_likelihood(level: str, likelihood: Likelihood, scalar: Scalar) -> Callable[[Array], Array]:

@@ -10,11 +10,25 @@ the tables are about all rows. So D columns move by 2 D in L1 when a row is repl
 (mechanisms/noisy_statistics/proof.md, Lemma 4).
 """
 
+from typing import Protocol
+
 from discreet.queries.counts_and_sums import Counts
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 
-__all__ = ["cell_class_query", "cell_classes"]
+__all__ = ["cell_class_query", "cell_classes", "cells_in_words"]
+
+
+class Asked(Protocol):
+    """A query of any kind."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns as it sees them."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those that it uses."""
 
 
 def cell_classes(schema: Schema, column: str) -> tuple[str, ...]:
@@ -26,3 +40,16 @@ def cell_class_query(schema: Schema, columns: tuple[str, ...], by: str | None = 
     """The table of every column, named after it; for every level of `by` where it is given."""
     seen = schema.seen_as({name: schema.column(name).told_apart for name in columns})
     return Statistics(seen, tuple(Counts.over(seen, name, name) for name in columns)).grouped(by)
+
+
+def cells_in_words(schema: Schema, query: Asked) -> dict[str, str]:
+    """What each column that is used does with cells that are no level or no number: from declarations alone.
+
+    That is what its declaration says, also where a number is cut; where classes of cells are counted, no cell counts as
+    a level and none excludes its row.
+    """
+    found = {}
+    for name in query.columns:
+        declared, seen = schema.column(name), query.schema.column(name)
+        found[name] = (seen if seen == declared.told_apart else declared).other_cells()
+    return found

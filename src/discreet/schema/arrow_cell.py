@@ -32,9 +32,10 @@ from discreet.schema.cell import (
     Truths,
     exact_digits,
     longest_text,
+    number_of,
     object_texts,
 )
-from discreet.schema.coded_cells import coded_numbers, coded_objects
+from discreet.schema.coded_cells import NumberReader, coded_numbers, coded_objects
 from discreet.schema.columns import Seen
 from discreet.schema.schema import Schema
 
@@ -144,7 +145,7 @@ def scannable(name: str, cells: Any, longest: int) -> Any:
     return cells.cast(kind)
 
 
-def arrow_coded(column: Seen, cells: Any) -> Codes:
+def arrow_coded(column: Seen, cells: Any, number: NumberReader = number_of) -> Codes:
     """The level codes or grid steps of a column; what must be printed or parsed is so once for each different cell."""
     import pyarrow as pa
 
@@ -155,7 +156,7 @@ def arrow_coded(column: Seen, cells: Any) -> Codes:
     if pa.types.is_dictionary(held.type) and len(held.dictionary) > len(held):
         held = held.dictionary_decode()  # of a whole file, of which this is a part
     once = held if pa.types.is_dictionary(held.type) else held.dictionary_encode()
-    different = coded_objects(column, [*once.dictionary.to_pylist(), None])
+    different = coded_objects(column, [*once.dictionary.to_pylist(), None], number)
     return np.asarray(different[once.indices.cast(pa.int64()).fill_null(different.size - 1).to_numpy()])
 
 

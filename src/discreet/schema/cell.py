@@ -57,6 +57,7 @@ __all__ = [
     "Storage",
     "Truths",
     "clipped_steps",
+    "comma_number_of",
     "declared_texts",
     "exact_digits",
     "longest_text",
@@ -89,6 +90,7 @@ LONGEST_TEXT = 2**16  # bytes; levels and identifiers are shorter, whatever is d
 
 MENDED = "\N{REPLACEMENT CHARACTER}"  # stands where bytes were not UTF-8
 
+_SWAPPED = str.maketrans(",.", ".,")
 _DIGITS = "[0-9]+(?:_[0-9]+)*"
 _NUMBER = re.compile(
     rf"[ \t\n\v\f\r]*\+?(-?(?:(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf|infinity))"
@@ -108,6 +110,11 @@ def number_of(text: str) -> float | None:
     """The number that a text is, None if it is none: what DuckDB makes of it, fuzzed against it text by text."""
     found = _NUMBER.fullmatch(text)
     return None if found is None else float(found[1])
+
+
+def comma_number_of(text: str) -> float | None:
+    """The number that a text of a file with decimal commas is; one with a point is none."""
+    return number_of(text.translate(_SWAPPED))
 
 
 def longest_text(levels: Iterable[str]) -> int:

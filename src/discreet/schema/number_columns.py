@@ -23,7 +23,10 @@ __all__ = ["Bounded", "Count"]
 
 
 class _OfNumbers:
-    """What columns of numbers have in common; `excluded` stands for the steps of a cell that excludes its row."""
+    """What columns of numbers have in common; `excluded` stands for the steps of a cell that excludes its row.
+
+    `self` is one of the two kinds below, which have bounds, a step, `missing`, `cut` and `labels` of the ranges.
+    """
 
     holds: ClassVar[Literal["numbers"]] = "numbers"
     levels: ClassVar[tuple[str, ...]] = ()
@@ -32,9 +35,22 @@ class _OfNumbers:
     excluded: ClassVar[int] = NO_NUMBER
 
     @property
-    def told_apart(self) -> Ranges:
+    def as_levels(self: Any) -> Ranges | None:
+        """The ranges into which the number is cut; None if it is not."""
+        return None if self.cut is None else _ranges(self, self.labels)
+
+    @property
+    def told_apart(self: Any) -> Ranges:
         """What becomes of a cell: clipped, on a bound, between them, or bad."""
-        return bound_ranges(float(self.lower), float(self.upper))  # type: ignore[attr-defined]
+        return bound_ranges(float(self.lower), float(self.upper))
+
+    def steps(self: Any, value: float) -> int:
+        """`value` clipped and on the grid, as the source rounds it."""
+        return int(clipped_steps(value, self.lower, self.upper, self.step))
+
+    def other_cells(self: Any) -> str:
+        """What cells count as that are no number within the bounds, in words."""
+        return number_words(self.lower, self.upper, self.missing)
 
 
 @dataclass(frozen=True)
@@ -99,17 +115,9 @@ class Bounded(_OfNumbers):
         return self.lower if self.missing is None else float(self.missing)
 
     @property
-    def as_levels(self) -> Ranges | None:
-        """The ranges into which the number is cut; None if it is not."""
-        return None if self.cut is None else _ranges(self, range_labels(self.lower, tuple(self.cut), self.upper))
-
-    def steps(self, value: float) -> int:
-        """`value` on the grid, as the source rounds it."""
-        return int(clipped_steps(value, self.lower, self.upper, self.step))
-
-    def other_cells(self) -> str:
-        """What cells count as that are no number within the bounds, in words."""
-        return number_words(self.lower, self.upper, self.missing)
+    def labels(self) -> tuple[str, ...]:
+        """The names of the ranges into which the number is cut."""
+        return range_labels(self.lower, tuple(self.cut or ()), self.upper)
 
     def to_json(self) -> dict[str, Any]:
         """The column as the study file writes it."""
@@ -157,17 +165,9 @@ class Count(_OfNumbers):
         return None if self.missing == "exclude" else float(self.missing or 0)
 
     @property
-    def as_levels(self) -> Ranges | None:
-        """The ranges into which the number is cut; None if it is not."""
-        return None if self.cut is None else _ranges(self, count_labels(tuple(self.cut), self.upper))
-
-    def steps(self, value: float) -> int:
-        """`value` clipped and rounded, as the source does it."""
-        return int(clipped_steps(value, self.lower, self.upper, self.step))
-
-    def other_cells(self) -> str:
-        """What cells count as that are no number within the bounds, in words."""
-        return number_words(self.lower, self.upper, self.missing)
+    def labels(self) -> tuple[str, ...]:
+        """The names of the ranges into which the number is cut."""
+        return count_labels(tuple(self.cut or ()), self.upper)
 
     def to_json(self) -> dict[str, Any]:
         """The column as the study file writes it."""

@@ -5,7 +5,7 @@ A privacy unit says who is protected: one record, one person with at most k reco
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self, cast
 
 from discreet.checks import is_integer
@@ -13,7 +13,7 @@ from discreet.errors import SchemaError
 from discreet.recipe import build, without_none
 from discreet.schema.columns import KINDS, Column, Seen
 
-__all__ = ["UNITS", "LabelOnly", "Person", "Record", "Relation", "Schema", "Unit"]
+__all__ = ["UNITS", "LabelOnly", "Person", "Record", "Relation", "Schema", "SeenSchema", "Unit"]
 
 Relation = Literal["replace-one", "add-remove"]
 
@@ -108,6 +108,7 @@ class Schema:
     n: int | None = None
     n_max: int | None = None
     n_prior: tuple[float, float] | None = None
+    _kinds: ClassVar[Any] = Column
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", dict(self.columns))
@@ -116,8 +117,9 @@ class Schema:
         for name, column in self.columns.items():
             if not isinstance(name, str) or not name:
                 raise SchemaError(f"Schema.columns must have names that are texts, got {name!r}")
-            if not isinstance(column, Seen):
-                raise SchemaError(f"Schema.columns[{name!r}] must be a column such as dc.Binary(), got {column!r}")
+            if not isinstance(column, self._kinds):
+                how = "; that is how a query sees one, declare the column itself" if isinstance(column, Seen) else ""
+                raise SchemaError(f"Schema.columns[{name!r}] must be a column such as dc.Binary(), got {column!r}{how}")
         if not isinstance(self.unit, Unit):
             raise SchemaError(
                 f"Schema.unit must be Record(), Person(column, max_records) or LabelOnly(column), got {self.unit!r}"
@@ -155,9 +157,12 @@ class Schema:
         """The same facts about some of the columns."""
         return replace(self, columns=cast(Any, {name: self.column(name) for name in names}))
 
-    def seen_as(self, views: Mapping[str, Seen]) -> Self:
+    def seen_as(self, views: Mapping[str, Seen]) -> "Schema":
         """The same facts, with some columns as a query sees them."""
-        return replace(self, columns=cast(Any, {**self.columns, **views})) if views else self
+        if all(view is self.columns.get(name) for name, view in views.items()):
+            return self
+        facts = {part.name: getattr(self, part.name) for part in fields(self)}
+        return SeenSchema(**{**facts, "columns": {**self.columns, **views}})
 
     def with_n(self, n: int) -> Self:
         """The same schema with the public number of units filled in."""
@@ -181,16 +186,22 @@ class Schema:
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
         """Read a schema; unknown keys and kinds are errors."""
-        fields = dict(body)
+        given = dict(body)
         columns = {
             name: build(f"Schema.columns[{name!r}]", KINDS, spec, SchemaError)
-            for name, spec in fields.pop("columns", {}).items()
+            for name, spec in given.pop("columns", {}).items()
         }
-        unit = build("Schema.unit", UNITS, fields.pop("unit", {"kind": "record"}), SchemaError)
+        unit = build("Schema.unit", UNITS, given.pop("unit", {"kind": "record"}), SchemaError)
         try:
-            return cls(columns, unit=unit, **fields)
+            return cls(columns, unit=unit, **given)
         except TypeError as error:
             raise SchemaError(f"Schema must have keys it knows, got {sorted(body)} ({error})") from None
+
+
+class SeenSchema(Schema):
+    """The facts as a query sees them: views may stand for columns. Nobody declares it, and no recipe holds it."""
+
+    _kinds: ClassVar[Any] = Seen
 
 
 def _guess(prior: Any) -> tuple[float, float]:

@@ -87,7 +87,9 @@ class Matches:
 
     def other_cells(self) -> str:
         """What cells count as that are no declared level, in words."""
-        return f"any cell that is no declared level counts as {self.levels[-1]!r}"
+        if self.column.other_code is not None:
+            return f"unlisted levels count as {self.levels[1]!r}, missing cells count as {BAD!r}"
+        return f"any cell that is no declared level counts as {BAD!r}"
 
     @property
     def as_levels(self) -> "Matches":

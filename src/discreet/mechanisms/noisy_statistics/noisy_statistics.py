@@ -10,7 +10,7 @@ What is released is a full posterior: any number of draws, any public prior, no 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Annotated, Any
@@ -175,11 +175,12 @@ class NoisyStatistics(Mechanism):
 
     def read(self, model: Any, query: Statistics, value: Mapping[str, Any], reading: Reading) -> Any:
         """The posterior given the noise, for the model's prior or another: nothing was drawn from it."""
+        laws = self.laws(query)  # of what was asked, whatever is read of it
         if reading.prior is not None:
-            model = replace(model, prior=reading.prior)
+            model = model.with_prior(reading.prior)
             query = model.query(query.schema)
         how = {"kind": reading.kind, "pooling": reading.pooling, "progress": reading.progress}
-        return model.given_statistics(query, value, self.laws(query), **how)
+        return model.given_statistics(query, value, laws, **how)
 
     @classmethod
     def within(cls, budget: Budget, query: Statistics) -> tuple[Mechanism, ...]:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
-from discreet.queries.counts_and_sums import levels_of
-from discreet.schema import Schema
+from discreet.queries.counts_and_sums import level_column
+from discreet.schema import LevelColumn, Schema
 from discreet.schema.cell import clipped_steps
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ class LevelCells:
     @classmethod
     def of(cls, schema: Schema, name: str) -> "LevelCells":
         """The texts as they are in the table; of a number that is cut into levels, the names of these."""
-        levels, written = levels_of(schema, name), schema.column(name).compared
-        return cls(name, written if len(written) == len(levels) else levels)
+        return cls(name, _written(level_column(schema, name)))
 
     def cells(self, drawn: NDArray[Any]) -> NDArray[Any]:
         """Texts."""
@@ -129,13 +128,20 @@ class DeclaredRecords:
         return pa.table({column.name: column.arrow(np.asarray(held[key])) for key, column in self.columns.items()})
 
 
-def stacked(by: str, tables: Mapping[str, "pa.Table"]) -> "pa.Table":
-    """Tables of groups under each other; the first column says of which group a record is."""
+def stacked(by: str, tables: Mapping[str, "pa.Table"], column: LevelColumn | None = None) -> "pa.Table":
+    """Tables of groups, by level, under each other; the first column says of which group a record is, as declared."""
     import pyarrow as pa
 
     if any(by in table.column_names for table in tables.values()):
         raise QueryError(f"GroupedPosterior.by must be no column of a record, got {by!r}")
+    texts = {} if column is None else dict(zip(column.levels, _written(column), strict=True))
     parts = [
-        table.add_column(0, by, pa.array([level] * table.num_rows, pa.string())) for level, table in tables.items()
+        table.add_column(0, by, pa.array([texts.get(level, level)] * table.num_rows, pa.string()))
+        for level, table in tables.items()
     ]
     return pa.concat_tables(parts).combine_chunks()
+
+
+def _written(column: LevelColumn) -> tuple[str, ...]:
+    """The texts of levels in the table; of a number that is cut into levels, the names of these."""
+    return column.compared if len(column.compared) == len(column.levels) else column.levels

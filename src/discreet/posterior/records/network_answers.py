@@ -8,7 +8,7 @@ nor known are summed out exactly (`hidden_columns`); those without known descend
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,15 +58,14 @@ class NetworkPosterior(ChainsPosterior):
         if not known:
             others = [name for name in self.parents if name != target]
             raise QueryError(f"new rows must have some of the columns {others}, got none of them")
+        self._warn()
         codes = np.array(list(new_codes(known, held).values()))
         different, which = np.unique(codes, axis=1, return_inverse=True)
         joint = self._joint(target, dict(zip(known, different, strict=True)))
         return np.asarray(joint / joint.sum(axis=1, keepdims=True))[np.ravel(which)]
 
-    def predict(self, records: Any, rng: np.random.Generator | None = None, **options: Any) -> Any:
-        """Of a whole number the same as `simulate`; a network has no target, so rows ask `predict_proba`."""
-        if isinstance(records, int | np.integer):
-            return self.simulate(int(records), rng)
+    def _read(self, records: Any) -> NoReturn:
+        """A network has no target, so rows ask `predict_proba`."""
         raise QueryError(
             "NetworkPosterior.predict must be of a model with a target, got a network: "
             "ask predict_proba(rows, target) of the column that is wanted"
@@ -75,7 +74,7 @@ class NetworkPosterior(ChainsPosterior):
     def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
         """The probability of every level of the target, in a column of its own."""
         if target is None:
-            return {"prediction": self.predict(records)}  # refuses
+            return super().predicted_columns(records)  # refuses
         found = self.predict_proba(records, target)
         column = self.columns[target]
         return dict(zip(column.compared or column.levels, found.T, strict=True))  # ranges of a number have no texts

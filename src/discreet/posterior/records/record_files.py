@@ -1,7 +1,7 @@
 """Public records in files: new rows to predict for are read, synthetic tables and predictions are written.
 
-A CSV file has a header, commas and quotes, and its cells are texts: what they mean is declared. No private table is
-read here: those have a reader that no cell can make fail.
+A CSV file has a header and is written as a `Csv` says; its cells are texts: what they mean is declared. No private
+table is read here: those have a reader that no cell can make fail.
 """
 
 import os
@@ -11,27 +11,42 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from discreet.errors import QueryError
+from discreet.schema.csv_format import Csv
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_written", "numbered", "read_records", "write_records"]
+__all__ = ["check_written", "has_commas", "numbered", "read_records", "write_records", "written_as"]
 
 KINDS = (".csv", ".parquet")
+NOTATION, DECIMAL = b"discreet.csv", b"discreet.decimal"  # what a table that comes from a CSV file says of it
 
 
-def read_records(path: str | Path) -> "pa.Table":
-    """A CSV or Parquet file of public records."""
+def read_records(path: str | Path, csv: Csv | None = None) -> "pa.Table":
+    """A CSV or Parquet file of public records; `csv` says how the first is written, with commas if it does not."""
     from csv import Error as CsvError
 
     import pyarrow as pa
 
     file = _known(path)
+    if csv is not None and file.suffix != ".csv":
+        raise QueryError(f"new rows must be a CSV file where it is said how it is written, got {str(file)!r}")
     try:
-        return _read_csv(file) if file.suffix == ".csv" else _read_parquet(file)
+        return _read_csv(file, csv or Csv()) if file.suffix == ".csv" else _read_parquet(file)
     except (OSError, ValueError, CsvError, pa.ArrowException) as problem:
         kind = type(problem).__name__
-    raise QueryError(f"new rows must be a readable CSV or Parquet file, got {str(file)!r}, which is not ({kind})")
+    how = f" as {csv or Csv()}" if file.suffix == ".csv" else ""
+    raise QueryError(f"new rows must be a readable CSV or Parquet file, got {str(file)!r}, which is not{how} ({kind})")
+
+
+def has_commas(table: Any) -> bool:
+    """Whether numbers in the texts of new records have decimal commas."""
+    return _said(table).get(DECIMAL) == b","
+
+
+def written_as(table: Any) -> str:
+    """How the CSV file of new records was read, in words; none of other records."""
+    return _said(table).get(NOTATION, b"").decode()
 
 
 def write_records(tables: Mapping[Path, Any]) -> None:
@@ -110,20 +125,29 @@ def _known(path: str | Path) -> Path:
     return file
 
 
-def _read_csv(file: Path) -> "pa.Table":
+def _read_csv(file: Path, written: Csv) -> "pa.Table":
     """All cells as texts; an empty one is an empty text, which no column takes for a level."""
     import csv
 
     import pyarrow as pa
-    from pyarrow.csv import ConvertOptions, read_csv
+    from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 
-    with file.open(encoding="utf-8-sig", newline="") as opened:
-        header = next(csv.reader(opened), [])
+    signs: dict[str, Any] = {"delimiter": written.delimiter, "quotechar": written.quote or None}
+    signs |= {} if written.quote else {"quoting": csv.QUOTE_NONE}
+    with file.open(encoding="utf-8-sig" if written.encoding == "utf-8" else written.encoding, newline="") as opened:
+        header = next(csv.reader(opened, **signs), [])
     texts = ConvertOptions(column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False)
-    return read_csv(file, convert_options=texts)
+    parsed = ParseOptions(delimiter=written.delimiter, quote_char=written.quote or False)
+    made = read_csv(file, ReadOptions(encoding=written.encoding), parsed, texts)
+    return made.replace_schema_metadata({NOTATION: str(written), DECIMAL: written.decimal})
 
 
 def _read_parquet(file: Path) -> "pa.Table":
     from pyarrow.parquet import read_table
 
-    return read_table(file)
+    return read_table(file).replace_schema_metadata(None)
+
+
+def _said(table: Any) -> dict[bytes, bytes]:
+    metadata = getattr(getattr(table, "schema", None), "metadata", None)
+    return metadata if isinstance(metadata, dict) else {}

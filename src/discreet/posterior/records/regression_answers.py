@@ -9,7 +9,7 @@ posterior; it holds on average over rows like those of the table, and in every r
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,10 @@ class RegressionPosterior(ChainsPosterior):
         """
         if isinstance(records, int | np.integer):
             raise self._no_features("predict")
-        design, target = self._design(records), self._declared_target()
+        return super().predict(records, level=level)  # type: ignore[no-any-return]
+
+    def _predicted(self, coded: Array, **options: Any) -> dict[str, Array]:
+        target, level, design = self._declared_target(), options.get("level", SUMMARY_LEVEL), coded
         mean, ends = design @ self._thinned()[0].mean(axis=0), tails(level)
         parts = [self._ends(design[i : i + ROWS_AT_ONCE], ends) for i in range(0, len(design), ROWS_AT_ONCE)]
         lower, upper = np.concatenate([*parts, np.empty((0, 2))]).T
@@ -78,21 +81,23 @@ class RegressionPosterior(ChainsPosterior):
             f"RegressionPosterior.effects must be of a column and a level of {known}, got {column!r}, {against!r}"
         )
 
-    def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
+    def _in_columns(self, coded: Array, level: float) -> dict[str, Any]:
         """The expected target of each row, and the ends of its interval."""
-        if target is not None:
-            return super().predicted_columns(records, target=target)  # refuses
-        return self.predict(records, level=level)
+        return self._predicted(coded, level=level)
 
     def simulate(self, n: int, rng: np.random.Generator | None = None, *, records: Any = None) -> Array:
         """N draws of the target of each of the given rows, (n, rows), each from its own draw of the parameters."""
         if records is None:
             raise self._no_features("simulate")
-        rng, design = np.random.default_rng(rng), self._design(records)
+        self._warn()
+        rng, design = np.random.default_rng(rng), self._read(records)
         drawn = self.sample(n, rng)
         means = drawn["coefficients"] @ design.T
         around = rng.standard_normal(means.shape) * np.sqrt(drawn["variance"])[:, np.newaxis]
         return self._declared_target().cells(means + around)
+
+    def _simulated(self, n: int, rng: np.random.Generator) -> NoReturn:
+        raise self._no_features("simulate")
 
     def _ends(self, design: Array, orders: Array) -> Array:
         """Quantiles of the mixture over draws of normal laws, (rows, orders)."""
@@ -112,7 +117,7 @@ class RegressionPosterior(ChainsPosterior):
             found.append(place)
         return np.stack(found, axis=1)
 
-    def _design(self, records: Any) -> Array:
+    def _read(self, records: Any) -> Array:
         """Rows (1, numbers, dummies of other levels) in the order of the coefficients."""
         codes = new_codes(self.features, records)
         columns: list[NDArray[Any]] = [np.ones(len(next(iter(codes.values()))))]

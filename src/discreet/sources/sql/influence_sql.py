@@ -2,18 +2,19 @@
 
     cells     SELECT code or grid steps of every column, person FROM used rows
     centred   SELECT centred numbers, codes FROM cells without those that exclude their row
-    psi       SELECT products of two forms, less an offset; in every group its own
+    forms     SELECT every form once; in every group its own             one of them is in many products
+    psi       SELECT products of two forms, less an offset
     units     SELECT sums of psi GROUP BY person                        where units are persons
               SELECT sum(least(|psi| rounded to divisors, STEPS)²) of every function and group
 
 No cell decides which operations are done, and none can overflow: `LARGEST_FORM` says how large forms are.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.queries.counts_and_sums import Axis
-from discreet.queries.influence import STEPS, Form, Influence, Influences
+from discreet.queries.influence import STEPS, Form, Influences
 from discreet.sources.sql.cell_sql import Held, cast
 from discreet.sources.sql.statements import used_cells
 
@@ -38,39 +39,48 @@ def influence_sums(query: Influences, held: Mapping[str, Held], relation: str, i
     whose = {"person": exp.column("person")} if of_persons else {}
     rows = _selected({**whose, **cells}, used_cells(query, held, relation, id))
     known = [exp.Not(this=exp.Is(this=exp.column(place[name]), expression=exp.null())) for name in excluding]
-    found = _selected(
-        {**whose, "g": exp.column("g")} | {f"psi_{f}": _of_groups(query, f, _psi) for f in numbers},
-        rows.where(*known, copy=False),
-    )
+    forms = _forms(query)
+    written = {name: _of_groups([_form(form) for form in own]) for own, name in forms.items()}
+    found = _selected({**whose, "g": exp.column("g"), **written}, rows.where(*known, copy=False))
+    psi = {f"psi_{f}": _psi(query, f, forms) for f in numbers}
+    found = _selected({**whose, "g": exp.column("g"), **psi}, found)
     if of_persons:
         totals: dict[str, exp.Expr] = {f"psi_{f}": exp.Sum(this=exp.column(f"psi_{f}")) for f in numbers}
         found = _selected({"g": exp.column("g")} | totals, found).group_by("person", "g", copy=False)
-    found = _selected({"g": exp.column("g")} | {f"root_{f}": _of_groups(query, f, _root) for f in numbers}, found)
+    found = _selected({"g": exp.column("g")} | {f"root_{f}": _root(query, f) for f in numbers}, found)
     squares = {f"sum_{f}": exp.Mul(this=exp.column(f"root_{f}"), expression=exp.column(f"root_{f}")) for f in numbers}
     sums: dict[str, exp.Expr] = {name: exp.Sum(this=square) for name, square in squares.items()}
     return _selected({"g": exp.column("g")} | sums, found).group_by("g", copy=False)
 
 
-def _of_groups(query: Influences, place: int, written: "Callable[[Influence, int], exp.Expr]") -> "exp.Expr":
-    """One function as it is written in each group."""
-    own = [written(group[place], place) for group in query.functions]
-    if len(own) == 1:
-        return own[0]
-    return _chosen("g", own)
+def _forms(query: Influences) -> dict[tuple[Form, ...], str]:
+    """The names of all different forms; one is a form in each group."""
+    places = zip(*query.functions, strict=True)
+    sides = [side for own in places for side in (tuple(f.left for f in own), tuple(f.right for f in own))]
+    return {form: f"form_{i}" for i, form in enumerate(dict.fromkeys(sides))}
 
 
-def _psi(function: Influence, place: int) -> "exp.Expr":  # noqa: ARG001 - the forms say which cells they need
+def _of_groups(own: "Sequence[exp.Expr]") -> "exp.Expr":
+    """What is written in each group."""
+    return own[0] if len(own) == 1 else _chosen("g", own)
+
+
+def _psi(query: Influences, place: int, forms: Mapping[tuple[Form, ...], str]) -> "exp.Expr":
     from sqlglot import exp
 
-    factors = [exp.Paren(this=_form(form)) for form in (function.left, function.right)]
-    return exp.Sub(this=exp.Mul(this=factors[0], expression=factors[1]), expression=_whole(function.offset))
+    own = [group[place] for group in query.functions]
+    left, right = (exp.column(forms[side]) for side in (tuple(f.left for f in own), tuple(f.right for f in own)))
+    offset = _of_groups([_whole(function.offset) for function in own])
+    return exp.Sub(this=exp.Mul(this=left, expression=right), expression=offset)
 
 
-def _root(function: Influence, place: int) -> "exp.Expr":
+def _root(query: Influences, place: int) -> "exp.Expr":
     from sqlglot import exp
 
-    size = exp.Add(this=exp.Abs(this=exp.column(f"psi_{place}")), expression=_whole(function.divisor // 2))
-    steps = exp.IntDiv(this=exp.Paren(this=size), expression=_whole(function.divisor))
+    divisors = [group[place].divisor for group in query.functions]
+    half, whole = (_of_groups([_whole(d // part) for d in divisors]) for part in (2, 1))
+    size = exp.Add(this=exp.Abs(this=exp.column(f"psi_{place}")), expression=half)
+    steps = exp.IntDiv(this=exp.Paren(this=size), expression=whole)
     return cast(exp.Least(this=steps, expressions=[_whole(STEPS)], ignore_nulls=False), "bigint")
 
 

@@ -9,6 +9,8 @@ own law, and then the k are drawn given p. A window of k in every cell is enough
 leaves as they are, and a cell whose k lies outside its window keeps it, before the move as after: nothing is cut off.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -25,6 +27,18 @@ SURE = 3.0  # deviations of the share that released counts leave open
 LARGEST, SMALLEST_SCALE, FAR = 1e200, 0.05, 300.0  # within which products of ratios stay finite
 MOST_TERMS = 2**18  # of one pair: the work is bounded
 WINDOW = 6.0  # deviations of the share's log-odds that a slice is looked for in
+
+
+class PairedLevels(NamedTuple):
+    """The events of two levels in all cells of a state: the law of each k on its window, and what stays as it is."""
+
+    terms: Array
+    starts: Integers  # of the terms of each cell
+    lows: Integers  # the smallest k of each window
+    frozen: int  # events of the first level where k lies outside
+    events: int  # of both levels
+    before: float  # the log-odds of the first level's share
+    emission: float
 
 
 @njit(cache=True, nogil=True)
@@ -83,7 +97,7 @@ def redivide_pair(
             terms[begin : begin + width] = 0.0
             frozen += levels[place + one]
     width = WINDOW / np.sqrt(cells.size * chance**2 / (chance + 0.5 * variance) + 0.25 * noisy.prior.emission)
-    step = slice_step(terms, starts, lows, frozen, events, before, noisy.prior.emission, width, rng)
+    step = slice_step(PairedLevels(terms, starts, lows, frozen, events, before, noisy.prior.emission), width, rng)
     pair = max(logs[one], logs[other]) + np.log1p(np.exp(-abs(before)))
     logs[one], logs[other] = pair - softplus(-before - step), pair - softplus(before + step)
     noisy.profiles[state, one], noisy.profiles[state, other] = np.exp(logs[one]), np.exp(logs[other])
@@ -169,40 +183,22 @@ def log_noise(released: Released, d: int, place: int, count: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def slice_step(
-    terms: Array,
-    starts: Integers,
-    lows: Integers,
-    frozen: int,
-    events: int,
-    before: float,
-    emission: float,
-    width: float,
-    rng: np.random.Generator,
-) -> float:
+def slice_step(pair: PairedLevels, width: float, rng: np.random.Generator) -> float:
     """How far the log-odds of the share move: a slice within a window of this width at random, which shrinks to it."""
     height = -rng.standard_exponential()
     left = -width * rng.random()
     right = left + width
     while True:
         step = left + (right - left) * rng.random()
-        if log_ratio(terms, starts, lows, frozen, events, before, emission, step) >= height or right - left < 1e-12:
+        if log_ratio(pair, step) >= height or right - left < 1e-12:
             return step
         left, right = (step, right) if step < 0.0 else (left, step)
 
 
 @njit(cache=True, nogil=True)
-def log_ratio(
-    terms: Array,
-    starts: Integers,
-    lows: Integers,
-    frozen: int,
-    events: int,
-    before: float,
-    emission: float,
-    step: float,
-) -> float:
+def log_ratio(pair: PairedLevels, step: float) -> float:
     """The log-density of the log-odds `before + step`, relative to that of `before`, with all k summed out."""
+    terms, starts, lows, frozen, events, before, emission = pair
     first = softplus(-before) - softplus(-before - step)  # what the logs of the two shares win
     second = softplus(before) - softplus(before + step)
     total = emission * (first + second) + events * second + frozen * step
