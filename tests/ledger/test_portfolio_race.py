@@ -23,7 +23,7 @@ def admitted_in_turn(path: Path, budget: Budget) -> int:
         return count
 
 
-@pytest.mark.parametrize("last", [1, 5])
+@pytest.mark.parametrize("last", [pytest.param(1, marks=pytest.mark.audit), 5])
 def test_as_many_pass_as_one_after_another(tmp_path: Path, last: int) -> None:
     budget = Budget(1, 1e-6)
     whole = admitted_in_turn(tmp_path / "alone.ledger", budget)  # its prices are known to every child

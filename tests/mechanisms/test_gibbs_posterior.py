@@ -98,8 +98,19 @@ LAWS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("intercept", [False, True], ids=["d=1", "d=2"])
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(
+    ("name", "intercept"),
+    [
+        pytest.param(
+            name,
+            two,
+            id=f"{name}-d={1 + two}",
+            marks=[] if two == (name in ("logistic", "poisson")) else [pytest.mark.audit],
+        )
+        for name in LAWS
+        for two in (False, True)
+    ],
+)
 def test_langevin_has_the_moments_of_the_gibbs_posterior(name: str, intercept: bool) -> None:
     """1,500 chains in one release, β that of 1,500 draws; means and variances within the bias plus 5 errors.
 
@@ -156,7 +167,10 @@ def test_pure_draws_on_a_ball_have_their_law_and_stay_inside(name: str) -> None:
     assert prior.pvalue < 0.05  # the rows are felt
 
 
-@pytest.mark.parametrize("name", ["rim", "corner in two dimensions", "wide ball", "counts beyond the ball"])
+@pytest.mark.parametrize(
+    "name",
+    ["rim", "corner in two dimensions", "wide ball", pytest.param("counts beyond the ball", marks=pytest.mark.audit)],
+)
 def test_pure_draws_end_where_the_minimum_is_on_the_rim_or_in_a_large_ball(name: str) -> None:
     """A first coordinate by Kolmogorov–Smirnov against quadrature, two coefficients; false alarms 1e-4."""
     model = {

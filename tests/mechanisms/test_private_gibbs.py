@@ -513,7 +513,7 @@ def joint_test(temperature: float) -> JointTest:
     def prior(rng: np.random.Generator) -> State:
         return public_start(space, rng)
 
-    return joint_distribution_test(prior, counts, swept, features, draws=6000, rng=np.random.default_rng(5))
+    return joint_distribution_test(prior, counts, swept, features, draws=3000, rng=np.random.default_rng(5))
 
 
 def test_untempered_sweeps_leave_the_joint_law() -> None:

@@ -32,7 +32,7 @@ def test_a_concentrated_draw_beats_a_diffused_one_where_the_prior_is_right() -> 
     assert errors["ConcentratedSample"] < errors["DiffusedSample"]
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.3])
+@pytest.mark.parametrize("epsilon", [0.1, pytest.param(0.3, marks=pytest.mark.audit)])
 def test_trusting_a_prior_that_is_right_beats_the_posterior_itself(epsilon: float) -> None:
     """Draws of a concentrated posterior err less than draws of the posterior, diffused ones more: 300 paired tables."""
     samplers = [

@@ -19,12 +19,12 @@ N = 400
 
 # model, column, wanted width, fresh releases of `make test`, and the model and width of the audit
 CASES: dict[str, tuple[Any, dict[str, Any], float, int, Any, float]] = {
-    "beta": (dc.BetaBernoulli("x"), {"x": dc.Binary()}, 0.09, 1000, dc.BetaBernoulli("x", prior=(2.0, 8.0)), 0.08),
+    "beta": (dc.BetaBernoulli("x"), {"x": dc.Binary()}, 0.09, 300, dc.BetaBernoulli("x", prior=(2.0, 8.0)), 0.08),
     "categories": (
         dc.DirichletCategorical("x"),
         {"x": dc.Categorical(["a", "b", "c", "d"])},
         0.09,
-        400,
+        120,
         dc.DirichletCategorical("x", prior=(4.0, 2.0, 1.0, 1.0)),
         0.08,
     ),
@@ -128,11 +128,11 @@ def test_a_solver_that_ignores_the_noise_is_caught(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_asked_error_is_reached() -> None:
-    """1,000 squared errors: their root mean square errs by 3%."""
+    """400 squared errors: their root mean square errs by 5%, and a fifth is a false alarm in ten thousand."""
     model, schema = dc.BetaBernoulli("x"), schema_of("beta")
     made = dc.plan(model, TEMPLATE, schema=schema, rms=0.04)
-    _, error = fresh(model, made.mechanism, schema, 1000)
-    assert error == pytest.approx(0.04, rel=0.1)
+    _, error = fresh(model, made.mechanism, schema, 400)
+    assert error == pytest.approx(0.04, rel=0.2)
     assert made.error["probability"] == pytest.approx(0.04, rel=0.01)
 
 
@@ -146,7 +146,7 @@ def test_no_smaller_budget_reaches_it_and_the_curve_falls_through_it() -> None:
     assert widths[here] == pytest.approx(0.09, rel=0.005)
     assert widths[here - 1] > 0.09 > widths[here + 1]
     less = dataclasses.replace(made.mechanism, epsilon=0.9 * made.mechanism.epsilon)
-    assert fresh(dc.BetaBernoulli("x"), less, schema_of("beta"), 1000)[0] > 0.09
+    assert fresh(dc.BetaBernoulli("x"), less, schema_of("beta"), 300)[0] > 0.09
 
 
 def test_the_answer_is_the_same_every_time_and_says_what_it_is() -> None:
@@ -162,7 +162,7 @@ def test_the_answer_is_the_same_every_time_and_says_what_it_is() -> None:
     assert dc.plan(dc.BetaBernoulli("x"), TEMPLATE, schema=schema_of("beta"), runs=3).to_json()["reached"] is None
 
 
-@pytest.mark.parametrize("start", [1e-4, 300.0])
+@pytest.mark.parametrize("start", [1e-4, pytest.param(300.0, marks=pytest.mark.audit)])
 def test_where_the_search_starts_does_not_matter(start: float) -> None:
     plans = [
         dc.plan(dc.BetaBernoulli("x"), dc.NoisyStatistics(epsilon=level), schema=schema_of("beta"), width=0.09)

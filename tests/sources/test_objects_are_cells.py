@@ -100,7 +100,15 @@ LISTED = [
 ]
 
 
-@pytest.mark.parametrize("library", ["pandas", "inferred", "categories", "polars"])
+@pytest.mark.parametrize(
+    "library",
+    [
+        "pandas",
+        pytest.param("inferred", marks=pytest.mark.audit),
+        pytest.param("categories", marks=pytest.mark.audit),
+        "polars",
+    ],
+)
 def test_no_event_of_a_release_depends_on_the_kind_of_one_object(library: str) -> None:
     """The column of numbers is declared a number, the column of texts levels: in each stands the object, once."""
 

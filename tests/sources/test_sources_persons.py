@@ -72,7 +72,15 @@ def sources(rows, folder):
     }
 
 
-@pytest.mark.parametrize(("schema", "k"), [(SCHEMA, 1), (SCHEMA, 3), (EXCLUDING, 3)], ids=["one", "three", "exclude"])
+@pytest.mark.parametrize(
+    ("schema", "k"),
+    [
+        pytest.param(SCHEMA, 1, marks=pytest.mark.audit),
+        pytest.param(SCHEMA, 3, marks=pytest.mark.audit),
+        (EXCLUDING, 3),
+    ],
+    ids=["one", "three", "exclude"],
+)
 def test_every_format_keeps_the_rows_of_the_oracle(tmp_path, schema, k):
     schema, rows = of_persons(schema, k), table_of(250)
     query = query_of(schema)

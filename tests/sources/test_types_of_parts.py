@@ -107,7 +107,7 @@ def disagreements(folder: Path, seeds: range) -> list[Any]:
 
 
 def test_files_of_any_types_mean_what_their_texts_mean(tmp_path: Path) -> None:
-    assert disagreements(tmp_path, range(16)) == []
+    assert disagreements(tmp_path, range(6)) == []
 
 
 def test_readers_that_want_one_type_are_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,6 +212,9 @@ WRITERS: dict[str, Writer] = {
 }
 
 
+SOME = [("pandas", "rows"), ("polars", "persons")]  # the others: make audit, and under pandas 3
+
+
 def seen(source: str, schema: dc.Schema) -> tuple[Any, dict[str, Any]]:
     """What is seen of opening and asking, and the answers, which noise would cover."""
     with warnings.catch_warnings(record=True) as warned:
@@ -228,8 +231,14 @@ def seen(source: str, schema: dc.Schema) -> tuple[Any, dict[str, Any]]:
     return (event, [str(warning.message) for warning in warned]), answers
 
 
-@pytest.mark.parametrize("units", ["rows", "persons"])
-@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+@pytest.mark.parametrize(
+    ("writer", "units"),
+    [
+        pytest.param(writer, units, id=f"{name}-{units}", marks=[] if (name, units) in SOME else [pytest.mark.audit])
+        for name, writer in WRITERS.items()
+        for units in ("rows", "persons")
+    ],
+)
 def test_one_cell_changes_no_event_and_no_other_cell(tmp_path: Path, writer: Writer, units: str) -> None:
     """The row whose cell is exchanged is the last, alone with one other in a file, or in the one file there is."""
     schema = dc.Schema(DECLARED)

@@ -1,8 +1,8 @@
 """Do 90% intervals cover 90%? Parameters from the prior, rows from the model, noise from the mechanism.
 
-`make test` runs 2,000 simulations in 2 of 6 cells: a correct posterior fails a cell with probability 3e-5 (4.2 standard
-errors), one whose intervals cover 86% with probability 0.94, 85% with 0.997; the plug-in posterior, the planted error, is
-far outside. `make audit` runs 20,000 in every cell and requires 90% ± 1.5%.
+`make test` runs 500 simulations in 2 of 6 cells: a correct posterior fails a cell with probability 3e-5 (4.2 standard
+errors), one whose intervals cover 84% with probability 0.57, 82% with 0.91, 80% with 0.99; the plug-in posterior, the
+planted error, is far outside. `make audit` runs 20,000 in every cell and requires 90% ± 1.5%.
 """
 
 import math
@@ -44,18 +44,18 @@ def report(epsilon: float, n: int, runs: int) -> float:
 
 @pytest.mark.parametrize(("epsilon", "n"), [(0.1, 100), (1.0, 10)])
 def test_noise_aware_intervals_cover(epsilon: float, n: int) -> None:
-    runs = 2000
+    runs = 500
     assert abs(
         coverage(dc.BetaBernoulli("x"), BINARY, dc.NoisyStatistics(epsilon=epsilon), n, runs, "noise-aware") - 0.9
     ) < (4.2 * math.sqrt(0.09 / runs))
 
 
 def test_the_plug_in_posterior_is_caught_and_matches_the_notes() -> None:
-    """beyond.md §4: two counts, epsilon = .1, n = 100 cover .314 (continuous noise), one count .452."""
+    """beyond.md §4: two counts, epsilon = .1, n = 100 cover .314 (continuous noise), one count .452; 4 errors of 500."""
     mechanism = dc.NoisyStatistics(epsilon=0.1)
-    assert coverage(dc.BetaBernoulli("x"), BINARY, mechanism, 100, 2000, "plug-in") == pytest.approx(0.452, abs=0.045)
-    two = coverage(dc.DirichletCategorical("x"), TWO_COUNTS, mechanism, 100, 2000, "plug-in")
-    assert two == pytest.approx(0.314, abs=0.045)
+    assert coverage(dc.BetaBernoulli("x"), BINARY, mechanism, 100, 500, "plug-in") == pytest.approx(0.452, abs=0.09)
+    two = coverage(dc.DirichletCategorical("x"), TWO_COUNTS, mechanism, 100, 500, "plug-in")
+    assert two == pytest.approx(0.314, abs=0.09)
 
 
 @pytest.mark.audit

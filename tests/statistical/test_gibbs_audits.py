@@ -24,6 +24,7 @@ from discreet.noise.sources import SeededNoise
 from discreet.queries.losses import Loss, Tabulated
 from discreet.sources import CodedRows, Dataset
 from discreet.sources.dataset import Design
+from thinned import thinned
 
 DELTA, EPSILON = 0.02, 2.0
 FEW, MANY, TIGHT = 6_000, 200_000, 1_000_000
@@ -77,7 +78,7 @@ def audited(name: str, d: int, steps: Any, count: int, seed: int = 1) -> tuple[f
 SETTINGS = [(d, steps) for d in (1, 2, 5) for steps in (1, 2, 10, "stationary")]
 
 
-@pytest.mark.parametrize(("d", "steps"), SETTINGS)
+@pytest.mark.parametrize(("d", "steps"), thinned(SETTINGS, lambda setting: setting[0] != 2, several=True))
 @pytest.mark.parametrize("name", MODELS)
 def test_few_chains_stay_below_the_claim(name: str, d: int, steps: Any) -> None:
     """99.9% bounds on a fixed seed: a claim that is exceeded by two thirds would show."""

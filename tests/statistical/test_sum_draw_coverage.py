@@ -1,7 +1,7 @@
 """Do 90% intervals from one private draw of a mean or a rate cover 90%?
 
-`make test` pools 10 simulations of every mechanism at n = 50 and at n = 1,000, for every model: a correct interval fails
-for one model with probability 3e-5 (4.2 standard errors).
+`make test` pools 10 simulations of every mechanism at n = 50 and at n = 1,000, for a rate and for a mean: a correct
+interval fails for one model with probability 3e-5 (4.2 standard errors).
 `make audit` runs 5,000 in each cell, prints the coverage and requires 90% ± 2%.
 """
 
@@ -13,6 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.mechanisms import PosteriorSample
+from thinned import thinned
 
 SCHEMA = dc.Schema({"visits": dc.Count(6), "wait": dc.Bounded(0, 4), "age": dc.Bounded(0, 100)})
 # Priors under which some records sit on a bound, so that a forgotten clamp shows.
@@ -56,7 +57,7 @@ def assert_covers(inside: list[bool]) -> None:
     assert abs(np.mean(inside) - 0.9) < 4.2 * math.sqrt(0.09 / len(inside))
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
+@pytest.mark.parametrize("name", thinned(sorted(MODELS), ("GammaPoisson", "StatisticalQuery").__contains__))
 def test_intervals_given_one_draw_cover(name: str) -> None:
     kinds = mechanisms(name)
     inside = [hit for kind in kinds for n in (50, 1000) for hit in hits(name, kind, n, 10, seed=11)]

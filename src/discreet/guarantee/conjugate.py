@@ -54,7 +54,7 @@ class RenyiDP(Guarantee):
 
     def _renyi(self, order: float) -> float:
         """The supremum over neighbouring datasets; infinite from `largest_order` on."""
-        return CURVES[self.family](order=order, **self.parameters)
+        return _on_curve(self, order)
 
     def _epsilon(self, delta: float) -> float:
         """By the improved conversion over a continuous order."""
@@ -106,7 +106,7 @@ class ConjugateProfile(Guarantee):
 
     def _renyi(self, order: float) -> float:
         """The curve of the same draw."""
-        return CURVES[self.family](order=order, **self.parameters)
+        return _on_curve(self, order)
 
     def _epsilon(self, delta: float) -> float:
         """The exact inverse of the profile, rounded up."""
@@ -125,6 +125,14 @@ class ConjugateProfile(Guarantee):
             f"The exact privacy profile of one draw from {law} posterior: epsilon = {self.epsilon(1e-6):.4g} at "
             f"delta = 1e-6, {self.epsilon(1e-3):.4g} at 1e-3."
         )
+
+
+def _on_curve(certificate: RenyiDP | ConjugateProfile, order: float) -> float:
+    """A point of the curve, kept with the certificate: conversions at any delta ask at the same orders."""
+    known: dict[float, float] = vars(certificate).setdefault("_known", {})
+    if order not in known:
+        known[order] = CURVES[certificate.family](order=order, **certificate.parameters)
+    return known[order]
 
 
 def _checked(kind: str, family: str, parameters: Mapping[str, Any], families: tuple[str, ...]) -> dict[str, Any]:
