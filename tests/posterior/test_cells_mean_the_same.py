@@ -33,7 +33,7 @@ def test_regression_and_classifier_take_a_cell_for_the_same_level() -> None:
     ):
         query = dc.LogisticRegression("y", tuple(COLUMNS)).query(dc.Schema({**COLUMNS, "y": dc.Binary()}, n=9))
         z = new_rows(query, records)
-        codes = classifier(COLUMNS)._codes(records)
+        codes = classifier(COLUMNS)._read(records).T
         for name, offset, row in zip(query.features.categories, query.features.offsets, codes, strict=True):
             assert z[:, offset : offset + 2].argmax(axis=1).tolist() == row.tolist(), name
         assert codes.tolist() == [

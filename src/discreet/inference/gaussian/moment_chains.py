@@ -88,7 +88,7 @@ class _Chains:
         return cls(target, rngs, points, np.array([within for _, within in starts]), root)
 
     def advance(self, count: int, wide: float, progress: Callable[[int], None] | None = None) -> dict[str, Array]:
-        """The next draws of all chains, (chains, draws, …): points, covariances, slopes and residual of the last number."""
+        """The next draws of all chains, (chains, draws, …): points, covariances, slopes and residual of the last."""
         from discreet.inference.gaussian.kernels.moment_moves import run_sweeps
 
         p, dimension = self.target.numbers, self.points.shape[1]
@@ -154,13 +154,13 @@ def _start(target: MomentTarget, rng: np.random.Generator) -> tuple[Array, Array
     return point, _positive(target, point, value / n, deviation / n)
 
 
-def _positive(target: MomentTarget, point: Array, moments: Array, noise: Array) -> Array:
+def _positive(target: MomentTarget, point: Array, moments: Array, widths: Array) -> Array:
     """The covariance that goes with released products, its eigenvalues no smaller than noise, within its room."""
     shares, means = _placed(target, point[np.newaxis])
     crossed = np.einsum("c,ic,jc->ij", shares[0], means[0], means[0])
     pairs = target.released.pairs
     values, vectors = np.linalg.eigh(moments[pairs] - crossed)
-    least = 0.3 * float(np.median(noise[pairs])) + 1e-9
+    least = 0.3 * float(np.median(widths[pairs])) + 1e-9
     within = (vectors * np.maximum(values, least)) @ vectors.T
     room = np.maximum(np.sum(shares[0] * (1.0 - means[0] ** 2), axis=1), 1e-9)
     shrink = np.minimum(np.sqrt(INSIDE * room / np.diag(within)), 1.0)
