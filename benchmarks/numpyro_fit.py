@@ -1,8 +1,9 @@
 """NUTS on the unseen moments of a release; runs in an environment of its own: python numpyro_fit.py target.npz.
 
-The target is that of `inference/gaussian`, written once more in JAX for weak priors and a public number of rows. Prints
-as JSON the smallest effective sample size, the seconds of warm-up and draws after compiling, and those of compiling;
-`gap` is how far differences of the two log-densities between the starting points are apart.
+The target is that of `inference/gaussian`, written once more in JAX for weak priors and a public number of rows; the
+covariance is sampled by its Cholesky factor with the logarithms of the diagonal, as is usual. Prints as JSON the least
+effective sample size of points, covariances and slopes, the seconds of warm-up and draws after compiling, and those of
+compiling; `gap` is how far differences of the two log-densities between the starting points are apart.
 """
 
 import json
@@ -22,26 +23,33 @@ WARM_UP, DRAWS = 500, 1000
 
 def main() -> None:
     held = dict(np.load(sys.argv[1]))
-    starts, densities = jnp.asarray(held.pop("starts")), held.pop("log_densities")
-    potential = potential_of({name: jnp.asarray(array) for name, array in held.items()})
-    ours = -jax.vmap(potential)(starts)
+    points, covariances = jnp.asarray(held.pop("points")), jnp.asarray(held.pop("covariances"))
+    densities = held.pop("log_densities")
+    density = density_of({name: jnp.asarray(array) for name, array in held.items()})
+    ours = jax.vmap(density)(points, covariances)
     gap = np.max(np.abs(np.diff(np.asarray(ours) - densities)))
+    p = covariances.shape[-1]
+    potential = potential_of(density, p)
+    starts = jax.vmap(lambda x, within: jnp.concatenate([x, of_covariance(within)]))(points, covariances)
     numpyro.set_host_device_count(1)
     sampler = MCMC(
         NUTS(potential_fn=potential, dense_mass=True),
         num_warmup=WARM_UP,
         num_samples=DRAWS,
         num_chains=len(starts),
-        chain_method="vectorized" if len(starts) > 1 else "parallel",
+        chain_method="vectorized",
         progress_bar=False,
     )
     first, found = run(sampler, starts, 0)
     again, found = run(sampler, starts, 1)
+    factors = jax.vmap(jax.vmap(lambda theta: factor_of(theta[points.shape[1] :], p)))(found)
+    moments = np.asarray(factors @ jnp.swapaxes(factors, -1, -2))[..., *np.tril_indices(p)]
+    drawn = np.concatenate([found[..., : points.shape[1]], moments], axis=-1)
     print(
         json.dumps(
             {
-                "ess": float(np.min(effective_sample_size(found))),
-                "rhat": float(np.max(split_gelman_rubin(found))),
+                "ess": float(np.min(effective_sample_size(drawn))),
+                "rhat": float(np.max(split_gelman_rubin(drawn))),
                 "seconds": again,
                 "compiling": first - again,
                 "gap": float(gap),
@@ -58,64 +66,65 @@ def run(sampler: MCMC, starts: jax.Array, seed: int) -> tuple[float, np.ndarray]
     return time.perf_counter() - start, found
 
 
-def potential_of(held):  # type: ignore[no-untyped-def]
-    """Minus the log-density of a point."""
-    links, basis, n = held["links"], held["basis"], held["size"]
-    p, slopes, lkj = held["low"].size, float(held["slopes"]), held["lkj"]
-    features = p - 1 if slopes > 0 else p
-    i, j = held["first"], held["second"]
+def of_covariance(within):  # type: ignore[no-untyped-def]
+    """Coordinates of a covariance: its Cholesky factor, the diagonal in logarithms."""
+    factor = jnp.linalg.cholesky(within)
+    factor = factor + jnp.diag(jnp.log(jnp.diag(factor)) - jnp.diag(factor))
+    return factor[jnp.tril_indices(len(within))]
+
+
+def factor_of(coordinates, p):  # type: ignore[no-untyped-def]
+    """The Cholesky factor."""
+    factor = jnp.zeros((p, p)).at[jnp.tril_indices(p)].set(coordinates)
+    return factor + jnp.diag(jnp.exp(jnp.diag(factor)) - jnp.diag(factor))
+
+
+def potential_of(density, p):  # type: ignore[no-untyped-def]
+    """Minus the log-density of the coordinates: d W = Π L_ii^(p - i) d L, i from 0, and L_ii d log L_ii."""
+    width = p * (p + 1) // 2
 
     def potential(theta):  # type: ignore[no-untyped-def]
-        at = links.shape[1]
-        shares = jax.nn.softmax(links @ theta[:at]) if at else jnp.ones(links.shape[0])
-        width = basis.shape[1]
-        etas = theta[at : at + p * width].reshape(p, width)
-        means = jnp.tanh(etas @ basis.T)
-        room = jnp.sum(shares / jnp.cosh(etas @ basis.T) ** 2, axis=1)
-        at += p * width
-        rows, bent = [], 0.0
-        for k in range(features):
-            own = jnp.sqrt(room[k] * held["hidden"][k] * jax.nn.softplus(theta[at + k]))
-            bent += log_bend(theta[at + k])
-            rows.append(jnp.concatenate([own * theta[at : at + k], own[None], jnp.zeros(p - k - 1)]))
-            at += k + 1
-        value = 0.0
-        if slopes > 0:
-            b = theta[at : at + features]
-            residual = jnp.sqrt(room[-1] * held["hidden"][-1] * jax.nn.softplus(theta[at + features]))
-            bent += log_bend(theta[at + features])
-            line = slopes * jnp.sinh(b) @ jnp.stack(rows) if features else jnp.zeros(p)
-            rows.append(line.at[p - 1].set(residual))
-            value += -jnp.sum(log_cosh(b))
-            low, high, whole = held["low"][-1], held["high"][-1], jnp.sum(rows[-1] ** 2)
-            value += 2 * low * jnp.log(residual) + (high - 1) * jnp.log(room[-1] - whole)
-            value += -(low + high - 1) * jnp.log(room[-1])
-        factor = jnp.stack(rows)
-        within = factor @ factor.T
-        one = jnp.where((i >= 0)[:, None], means[i], 1.0) * jnp.where((j >= 0)[:, None], means[j], 1.0)
-        total = jnp.sum(held["members"] * shares * one, axis=1) + jnp.where(j >= 0, within[i, j], 0.0)
-        gap = (held["value"] - n * total) / held["scale"]
-        value += -jnp.sum(jnp.where(held["laplace"], jnp.abs(gap), 0.5 * gap**2))
-        for k in range(features):
-            low, high, own = held["low"][k], held["high"][k], within[k, k]
-            value += (features + 1.0 + 2.0 * (lkj - 1.0)) * jnp.log(factor[k, k])
-            value += (low - 1.0 - 0.5 * (features - 1.0) - (lkj - 1.0)) * jnp.log(own)
-            value += (high - 1.0) * jnp.log(room[k] - own) - (low + high - 1.0) * jnp.log(room[k])
-        value += bent - 2.0 * held["means"] * jnp.sum(log_cosh(etas))
-        if links.shape[1]:
-            value += jnp.sum(held["concentration"] * jnp.log(shares))
+        factor = factor_of(theta[-width:], p)
+        volume = jnp.sum((p - jnp.arange(p) + 1.0) * jnp.log(jnp.diag(factor)))
+        value = density(theta[:-width], factor @ factor.T) + volume
         return jnp.where(jnp.isnan(value), jnp.inf, -value)
 
     return potential
 
 
-def log_bend(s):  # type: ignore[no-untyped-def]
-    """Log-derivative of log L_ii in its coordinate, up to a constant."""
-    return jax.nn.log_sigmoid(s) - jnp.log(jax.nn.softplus(s))
+def density_of(held):  # type: ignore[no-untyped-def]
+    """The log-density of a point and a covariance."""
+    links, basis, n = held["links"], held["basis"], held["size"]
+    p, slopes, lkj = held["low"].size, float(held["slopes"]), held["lkj"]
+    features = p - 1 if slopes > 0 else p
+    i, j = held["first"], held["second"]
 
+    def density(x, within):  # type: ignore[no-untyped-def]
+        at, width = links.shape[1], basis.shape[1]
+        shares = jax.nn.softmax(links @ x[:at]) if at else jnp.ones(links.shape[0])
+        etas = x[at : at + p * width].reshape(p, width)
+        means = jnp.tanh(etas @ basis.T)
+        room = jnp.sum(shares / jnp.cosh(etas @ basis.T) ** 2, axis=1)
+        one = jnp.where((i >= 0)[:, None], means[i], 1.0) * jnp.where((j >= 0)[:, None], means[j], 1.0)
+        total = jnp.sum(held["members"] * shares * one, axis=1) + jnp.where(j >= 0, within[i, j], 0.0)
+        gap = (held["value"] - n * total) / held["scale"]
+        value = -jnp.sum(jnp.where(held["laplace"], jnp.abs(gap), 0.5 * gap**2))
+        value += jnp.sum((held["high"] - 1.0) * jnp.log(room - jnp.diag(within)))
+        value -= jnp.sum((held["low"] + held["high"] - 1.0) * jnp.log(room))
+        own, inner = jnp.diag(within)[:features], within[:features, :features]
+        log_inner = jnp.linalg.slogdet(inner)[1] if features else 0.0
+        value += jnp.sum((held["low"][:features] - 0.5 * (features + 1.0) - lkj + 1.0) * jnp.log(own))
+        value += (lkj - 1.0) * log_inner
+        if slopes > 0:
+            beta = jnp.linalg.solve(inner, within[:features, -1])
+            residual = within[-1, -1] - beta @ within[:features, -1]
+            value += (held["low"][-1] - 1.0) * jnp.log(residual) - log_inner - jnp.sum(jnp.log1p((beta / slopes) ** 2))
+        value -= 2.0 * held["means"] * jnp.sum(jnp.logaddexp(etas, -etas))
+        if links.shape[1]:
+            value += jnp.sum(held["concentration"] * jnp.log(shares))
+        return value
 
-def log_cosh(x):  # type: ignore[no-untyped-def]
-    return jnp.logaddexp(x, -x) - jnp.log(2.0)
+    return density
 
 
 if __name__ == "__main__":

@@ -238,7 +238,7 @@ def test_parquet_files(holder: str, read: Read, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("read", "notation"),
     thinned(IN_CSV, lambda cell: IN_CSV.index(cell) % 4 == 0 or cell[0] is by_rows, several=True),
-    ids=str,
+    ids=lambda part: getattr(part, "__name__", str(part)),
 )
 def test_csv_files(read: Read, notation: dc.Csv, tmp_path: Path) -> None:
     check(in_csv(read, tmp_path, notation), "arrow texts", notation=notation)

@@ -1,8 +1,11 @@
 """R-hat at most 1.01 and 400 effective draws for every reported number, at defaults and without reaching the cap."""
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
 
 import discreet as dc
+from discreet.inference.gaussian import moment_chains
 from discreet.inference.hidden_markov import hidden_noise
 
 
@@ -13,6 +16,20 @@ def test_a_network_of_four_nodes_at_epsilon_2() -> None:
         dc.BayesianNetwork(graph), None, dc.NoisyStatistics(epsilon=2.0), schema=schema, runs=1, seed=1
     )
     assert made.posterior().mixing.converged
+
+
+@pytest.mark.parametrize("n", [442, pytest.param(5_000, marks=pytest.mark.audit)])
+def test_a_regression_on_ten_features_at_epsilon_half(n) -> None:
+    """Columns that agree to 90% and noise that hides most of them: 442 patients, or so many drawn from them."""
+    bunch = load_diabetes(as_frame=True, scaled=False)
+    frame = bunch.frame.sample(n, replace=n > len(bunch.frame), random_state=0)
+    columns = {name: dc.Bounded(float(np.floor(x.min())), float(np.ceil(x.max()))) for name, x in bunch.frame.items()}
+    model = dc.LinearRegression("target", tuple(bunch.feature_names))
+    table = dc.open(frame, dc.Schema(columns, n=n), id="patients")
+    (made,) = dc.simulate(model, table, dc.NoisyStatistics(epsilon=0.5), runs=1, seed=1)
+    posterior = made.posterior()
+    assert posterior.mixing.converged, posterior.mixing.words
+    assert posterior.chains["coefficients"].shape[1] < moment_chains.MOST_DRAWS
 
 
 @pytest.mark.audit
