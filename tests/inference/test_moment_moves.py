@@ -1,4 +1,4 @@
-"""Sweeps over unseen moments leave the joint law of moments and release as it is [Geweke 2004].
+"""Sweeps over unseen moments leave the joint law of moments and release as it is (Geweke 2004).
 
 Moments are drawn from the prior, a release is made of them, a chain starts *at* these moments and makes a few sweeps.
 What it ends with has the law of the prior, and the noise that it then believes in has the law of the noise. Both are

@@ -20,10 +20,12 @@ from cell_oracle import meaning
 from hostile_cells import COLUMNS, cells_of
 
 import discreet as dc
+from discreet.posterior import new_rows as new_records
 from discreet.posterior.new_rows import new_rows
 from discreet.queries.counts_and_sums import Axis, Counts, Sum
 from discreet.queries.statistics import Statistics
 from discreet.schema import coded_cells as meanings
+from discreet.schema.arrow_cell import arrow_coded
 from discreet.schema.cell import number_of
 from discreet.sources.engines import duckdb as engine
 from discreet.sources.engines.duckdb import DuckDB, connect
@@ -307,8 +309,8 @@ def _lax(text: str) -> float | None:
 @pytest.mark.parametrize(
     ("read", "holder", "module", "rule", "planted"),
     [
-        (as_new_rows, "pandas texts", meanings, "number_of", _lax),
-        (without_engine, "arrow texts", meanings, "number_of", lambda text: None),
+        (as_new_rows, "pandas texts", new_records, "number_of", _lax),
+        (without_engine, "arrow texts", arrow_coded, "__defaults__", (lambda text: None,)),
         (by_engine, "pandas texts", statements, "number_levels", lambda column: []),
         (by_statistics, "arrow texts", statements, "number_levels", lambda column: []),
         (as_new_rows, "pandas objects", meanings, "text_of", lambda cell, truths, longest: str(cell)),
