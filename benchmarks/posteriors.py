@@ -46,6 +46,7 @@ COLUMNS = {
     **{f"x{j}": dc.Bounded(-1, 1) for j in range(11)},
 }
 EXAMPLES: dict[str, Any] = {
+    "BadCells": dc.BadCells(("age", "ward")),
     "BayesianNetwork": dc.BayesianNetwork({"ward": (), "smoker": ("ward",), "flu": ("ward", "smoker")}),
     "BetaBernoulli": dc.BetaBernoulli("smoker"),
     "DirichletCategorical": dc.DirichletCategorical("ward"),
