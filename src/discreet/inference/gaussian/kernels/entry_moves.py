@@ -17,11 +17,12 @@ from discreet.inference.gaussian.kernels.compiled import inner
 from discreet.inference.gaussian.kernels.moment_density import noise_of
 from discreet.numerics.arrays import Array
 
-__all__ = ["Inverse", "invert", "move_entries"]
+__all__ = ["PLAIN", "SPAN", "TRIES", "Inverse", "invert", "move_entries"]
 
 SPAN = 12.0  # widths of the noise that a slice is looked for in
 PLAIN = 20.0  # widths of noise from which on a variance is no longer hidden
 LEAST = 1e-14
+TRIES = 200  # after which an entry stays where it is: a slice is found in ten
 
 
 class Inverse(NamedTuple):
@@ -72,7 +73,7 @@ def move_entries(rng: Any, released: Any, nodes: Any, unseen: Any, at: Any, inve
             here = noise_of(released, t, gap) + _prior(nodes, at, inverse, i, j, 0.0)
             height = here - rng.standard_exponential()
             step = 0.0
-            for _ in range(200):
+            for _ in range(TRIES):
                 step = left + (right - left) * rng.random()
                 there = noise_of(released, t, gap - at.size[0] * step) + _prior(nodes, at, inverse, i, j, step)
                 if there >= height:
@@ -100,7 +101,7 @@ def _move_with_target(rng: Any, released: Any, nodes: Any, at: Any, inverse: Any
     right = min(left + width, high)
     left = max(left, low)
     height = _along_features(released, nodes, at, inverse, i, j, 0.0) - rng.standard_exponential()
-    for _ in range(200):
+    for _ in range(TRIES):
         step = left + (right - left) * rng.random()
         if _along_features(released, nodes, at, inverse, i, j, step) >= height:
             y, slopes, residual = inverse.slopes.size, inverse.slopes.copy(), inverse.residual[0]

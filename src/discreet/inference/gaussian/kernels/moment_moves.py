@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.inference.gaussian.kernels.compiled import entry, inner
-from discreet.inference.gaussian.kernels.entry_moves import Inverse, invert, move_entries
+from discreet.inference.gaussian.kernels.entry_moves import PLAIN, SPAN, TRIES, Inverse, invert, move_entries
 from discreet.inference.gaussian.kernels.moment_density import (
     covariance_prior,
     noise_of,
@@ -30,10 +30,8 @@ __all__ = ["run_sweeps"]
 
 DIRECTION = 6.0  # deviations that a slice along a learned direction is looked for in
 SCALING = 3.0  # of the logarithm of a row's scale
-SPAN = 12.0  # widths of the noise, for entries and slopes
 STEEPEST = 100.0  # slopes that a window reaches
-FAINT, PLAIN = 0.5, 20.0  # widths of noise between which a variance may be hidden or not
-TRIES = 200
+FAINT = 0.5  # widths of noise: between it and PLAIN a variance may be hidden or not
 
 
 @entry
