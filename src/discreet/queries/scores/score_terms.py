@@ -1,0 +1,90 @@
+"""What the public rule knows before and after stage 0: sizes, budgets and noise in real units, and noisy totals."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.numerics.arrays import Array
+
+__all__ = ["ScoreLink", "ScoreTerms", "Totals", "typical_slope"]
+
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+
+
+@dataclass(frozen=True)
+class ScoreLink:
+    """The mean f of a target at a margin, its slope f', the variance of a target there, and its range [low, high]."""
+
+    mean: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    variance: Callable[[Array], Array]
+    low: float
+    high: float
+
+    def farthest(self, margin: Array) -> Array:
+        """The largest |f - y| at a margin."""
+        mean = self.mean(margin)
+        return np.maximum(mean - self.low, self.high - mean)
+
+    def weight(self, margin: Array, stretch: Array | float = 1.0) -> Array:
+        """w = min(1, rho / (2 |u| max(f - lo, hi - f))) of a record whose |u| is rho times `stretch`."""
+        return np.asarray(np.minimum(1.0, 1.0 / (2.0 * stretch * self.farthest(margin))))
+
+
+@dataclass(frozen=True)
+class ScoreTerms:
+    """Public constants that the rule needs; deviations of the noise are in real units, that of scores per step.
+
+    `rows` may be private: then `size` of the totals is the noisy count.
+    """
+
+    link: ScoreLink
+    numbers: int  # numeric features
+    radius: float  # bound on their length
+    blocks: tuple[int, ...]  # levels of every one-hot block
+    steps: int
+    totals_sd: float
+    moments_sd: float | None  # None: no second moments are released
+    scores_sd: float
+    reach: float  # c: second moments are of vectors no longer than this
+
+    @property
+    def directions(self) -> int:
+        """dz: every block loses its constant direction."""
+        return self.numbers + sum(size - 1 for size in self.blocks)
+
+    @property
+    def bound(self) -> float:
+        """rho: a record's score is at most rho / 2 long."""
+        return math.sqrt(self.directions + 1.0)
+
+    def precision(self, size: float) -> float:
+        """What all steps together say of a margin's variance 1, if spent on one direction: (kappa n)^2 (dz + 1)/sd^2.
+
+        Sixty per cent of the slope at the margin 0: what is typical of fitted margins.
+        """
+        kappa = 0.6 * typical_slope(self.link, 0.0, 0.0)
+        return float((kappa * size * self.bound) ** 2 / (self.steps * self.scores_sd**2))
+
+    def clarity(self, size: float) -> float:
+        """zeta: signal over noise of one direction when the precision is spread evenly."""
+        return math.sqrt(self.precision(size) / (self.directions + 1.0))
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Stage 0 as it was released, in real units: noisy sums over records."""
+
+    size: float  # the public number of rows, or the noisy count
+    levels: tuple[Array, ...]  # counts of the levels of every block
+    sums: Array  # of the numeric features
+    squares: float  # of |x_n|^2
+
+
+def typical_slope(link: ScoreLink, centre: float, deviation: float) -> float:
+    """kappa = E w f' over normal margins, for records of the typical length |u| = rho."""
+    margins = centre + deviation * NODES
+    return float(WEIGHTS @ (link.weight(margins) * link.slope(margins)))
