@@ -52,6 +52,7 @@ _HOME = {
     "LogisticRegression": "models",
     "MultivariateNormal": "models",
     "NaiveBayes": "models",
+    "NoisyScore": "mechanisms",
     "NoisyStatistics": "mechanisms",
     "Normal": "models",
     "NormalMean": "models",

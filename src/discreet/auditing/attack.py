@@ -16,10 +16,12 @@ from discreet.noise.sources import NoiseSource, SeededNoise, SystemNoise
 from discreet.pipeline import query_of
 from discreet.queries.influence import Influences
 from discreet.queries.losses import Loss
+from discreet.queries.scores.score_law import ScoreLaw
 from discreet.queries.statistics import Statistics
 from discreet.schema import Person, Schema
 from discreet.sources import Source
 from discreet.sources.dataset import Design, IntegerArray
+from discreet.sources.scores.score_sources import ScoreSource
 
 __all__ = ["attack_pair", "audit"]
 
@@ -52,6 +54,10 @@ class Remembered:
     def design(self, query: Loss) -> AbstractContextManager[Design]:
         """The rows of the source itself."""
         return self.source.design(query)
+
+    def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
+        """The sums of the source itself."""
+        return self.source.scores(query, law)
 
 
 def audit(

@@ -31,6 +31,8 @@ from discreet.errors import QueryError
 from discreet.numerics.arrays import Array
 from discreet.queries.counts_and_sums import Axis, level_column
 from discreet.queries.features import Features
+from discreet.queries.scores.score_branch import ScoreBranch
+from discreet.queries.scores.score_terms import ScoreLink
 from discreet.queries.statistics import Statistics, most_rows_used, used_rows
 from discreet.schema import LabelOnly, Schema
 from discreet.schema.row_counts import KnownSize, UniformSizes
@@ -133,6 +135,16 @@ class Loss(ABC):
         """The mean of the target at a margin, where the loss is a likelihood."""
         return None
 
+    @property
+    def score_link(self) -> ScoreLink | None:
+        """The same of the target's place between its bounds, 0 to 1, where noisy scores can ask for it."""
+        return None
+
+    @property
+    def score_branch(self) -> ScoreBranch | None:
+        """What compiled kernels know of that mean."""
+        return None
+
     def predicted(self, margins: Array) -> NDArray[Any]:
         """The target's value within its bounds, or its more probable level, of records with these margins."""
         assert self.target is not None
@@ -207,8 +219,6 @@ class Loss(ABC):
     @property
     def largest_total(self) -> int:
         """A public upper bound on the number of used rows."""
-        if self.schema.relation != "replace-one":
-            raise QueryError(f"a convex loss must be asked under replace-one, got {self.schema.relation}")
         return most_rows_used(self.schema)
 
     @property

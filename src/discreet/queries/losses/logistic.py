@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from discreet.accounting.gibbs import LOGISTIC_OF_ONE_FEATURE
 from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Loss, Margins
+from discreet.queries.scores.score_branch import LOGISTIC, ScoreBranch
+from discreet.queries.scores.score_terms import ScoreLink
 
 __all__ = ["Logistic"]
 
@@ -36,6 +38,17 @@ class Logistic(Loss):
         from scipy.special import expit
 
         return Margins(expit, lambda t: 0.25 / np.cosh(np.clip(0.5 * t, -300.0, 300.0)) ** 2)
+
+    @property
+    def score_link(self) -> ScoreLink:
+        """The target is its own place."""
+        means = self.means
+        return ScoreLink(means.mean, means.slope, means.slope, 0.0, 1.0)
+
+    @property
+    def score_branch(self) -> ScoreBranch:
+        """The probability of the second level."""
+        return ScoreBranch(LOGISTIC)
 
     def predicted(self, margins: Array) -> NDArray[Any]:
         """The level that is more probable on average over the draws."""

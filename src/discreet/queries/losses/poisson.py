@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from discreet.numerics.arrays import Array
 from discreet.queries.features import ROUNDED_UP
 from discreet.queries.losses.base import Loss, Margins
+from discreet.queries.scores.score_branch import EXPONENTIAL, FARTHEST, ScoreBranch
+from discreet.queries.scores.score_terms import ScoreLink
 
 __all__ = ["Poisson"]
 
@@ -47,6 +49,25 @@ class Poisson(Loss):
             return np.asarray(np.exp(np.clip(t, -farthest, farthest)))
 
         return Margins(rate, rate)
+
+    @property
+    def score_link(self) -> ScoreLink:
+        """Of the share of the largest count: no ball is needed where means end there."""
+        highest = self.axis.ends[1]
+
+        def share(t: Array) -> Array:
+            return np.asarray(np.minimum(np.exp(np.clip(t, -FARTHEST, FARTHEST)) / highest, 1.0))
+
+        def slope(t: Array) -> Array:
+            found = share(t)
+            return np.where(found < 1.0, found, 0.0)
+
+        return ScoreLink(share, slope, lambda t: share(t) / highest, 0.0, 1.0)
+
+    @property
+    def score_branch(self) -> ScoreBranch:
+        """The mean as a share of the largest count."""
+        return ScoreBranch(EXPONENTIAL, setting=1.0 / self.axis.ends[1])
 
     def predicted(self, margins: Array) -> NDArray[Any]:
         """The expected count, within its bounds."""
