@@ -5,6 +5,7 @@ numbers of a block of rows, or their second moments, ever reaches the process th
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -26,7 +27,9 @@ Columns = Mapping[str, NDArray[np.int64]]
 Whole = NDArray[Any]
 
 BELOW = 1.0 - 2.0**-36  # more than a length of 65536 coordinates errs in doubles
-MOST_CELLS = 2**22  # of vectors whose second moments are summed at once: their sums stay below 2^53
+MOST_CELLS = 2**22  # of vectors whose second moments are summed at once
+MOST_CHUNKS, FEWEST_CHUNKS = 2**10, 16  # of 128 rows: whatever is summed of so many stays below 2^53
+WORTH_THREADS = 3 * 10**5  # cells below which threads would mostly wait for each other
 
 
 class ScoreSource(Protocol):
@@ -54,7 +57,7 @@ class LocalScores:
         from discreet.sources.scores.kernels.score_sums import total_sums
 
         law = self.law
-        parts = total_sums(self.rows, law.features + 1).astype(object).sum(axis=0)
+        parts = self._each(lambda low, high: total_sums(self.rows, law.features + 1, low, high).astype(object))
         first = 1 + law.numbers
         squares = (int(parts[-1]) + int(FEATURE) // 2) // int(FEATURE)
         found = {"count": parts[0], "levels": parts[first:-1], "sums": parts[1:first], "squares": squares}
@@ -65,13 +68,14 @@ class LocalScores:
         from discreet.sources.scores.kernels.score_sums import mapped
 
         whole = whole_map(public)
-        bands, chunks = _bands(whole, self.law, self.rows), len(self.rows.numbers)
-        each = max(1, MOST_CELLS // (len(whole) * CHUNK))
-        total = np.zeros((len(whole), len(whole)), dtype=object)
-        for first in range(0, chunks, each):
-            k = np.zeros((len(whole), min(each, chunks - first) * CHUNK))
-            mapped(whole, bands, float(REACH), MOMENT, self.rows, first, k)
-            total += (k @ k.T).astype(np.int64)
+        bands = _bands(whole, self.law, self.rows)
+
+        def products(low: int, high: int) -> Whole:
+            k = np.empty((len(whole), (high - low) * CHUNK))
+            mapped(whole, bands, float(REACH), MOMENT, self.rows, low, high, k)
+            return np.asarray((k @ k.T).astype(np.int64).astype(object))
+
+        total = self._each(products, max(1, MOST_CELLS // (len(whole) * CHUNK)))
         return {"curvature": np.diag(total), "products": total[np.triu_indices(len(whole), 1)]}
 
     def scores(self, public: Array) -> Callable[[Array], list[int]]:
@@ -81,14 +85,33 @@ class LocalScores:
         law, whole = self.law, whole_map(public)
         half = 0.5 * np.sqrt(law.directions + 1.0) * BELOW * (2.0 if law.by_label else 1.0)
         allowed = zeros(isinstance(self.rows.targets, np.memmap), self.rows.targets.shape, np.float64)
-        allowances(whole, _bands(whole, law, self.rows), half, self.rows, allowed)
+        bands = _bands(whole, law, self.rows)
+        self._each(lambda low, high: allowances(whole, bands, half, self.rows, allowed, low, high))
 
         def score(point: Array) -> list[int]:
             z = whole_coefficients(whole, point)
-            parts = slope_sums(law.branch, law.by_label, z, self.rows, allowed)
-            return mapped_sums(whole, parts.astype(object).sum(axis=0))
+
+            def sums(low: int, high: int) -> Whole:
+                found = slope_sums(law.branch, law.by_label, z, self.rows, allowed, low, high)
+                return np.asarray(found.astype(np.int64).astype(object))
+
+            return mapped_sums(whole, self._each(sums))
 
         return score
+
+    def _each(self, work: Callable[[int, int], Any], most: int = MOST_CHUNKS) -> Any:
+        """The sum of what is found in each block of chunks, on all threads where there is much to do."""
+        import numba
+
+        chunks, threads = len(self.rows.targets), numba.get_num_threads()
+        each = min(max(-(-chunks // (4 * threads)), FEWEST_CHUNKS), most)
+        lows = range(0, chunks, each)
+        if len(lows) == 1 or threads == 1 or self.rows.numbers.size + self.rows.codes.size < WORTH_THREADS:
+            parts = [work(low, min(low + each, chunks)) for low in lows]
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                parts = list(pool.map(lambda low: work(low, min(low + each, chunks)), lows))
+        return None if parts[0] is None else sum(parts)
 
 
 @contextmanager
