@@ -216,10 +216,10 @@ class _Moves:
 
     def _larger(self, replaced: Fraction, toggled: Fraction) -> Fraction:
         """The square for a unit of K records."""
-        moved = toggled
+        moved = Fraction(toggled)
         if self.schema.relation == "replace-one":
             moved = max(replaced, toggled) if self.is_counted else replaced
-        return self.schema.unit.max_records**2 * moved
+        return Fraction(self.schema.unit.max_records) ** 2 * moved
 
 
 def _budgets(rho: float, shares: tuple[float, float, float], by_label: bool) -> tuple[Fraction, Fraction, Fraction]:

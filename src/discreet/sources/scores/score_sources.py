@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -179,7 +180,7 @@ def _bands(whole: Array, law: ScoreLaw, rows: Any) -> Any:
     p = rows.numbers.shape[1]
     ends = np.cumsum([1 + p, *law.levels])
     numbers = [_band(whole[:, 1 + j : 2 + j]) for j in range(p)]
-    categories = [_band(whole[:, low:high]) for low, high in zip(ends[:-1], ends[1:], strict=True)]
+    categories = [_band(whole[:, low:high]) for low, high in pairwise(ends)]
     return Bands(*(np.array(found, dtype=np.int64).reshape(-1, 2) for found in (numbers, categories)))
 
 

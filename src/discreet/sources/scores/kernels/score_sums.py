@@ -1,7 +1,7 @@
 """One pass over rows for each stage; every number that is added is a whole one, in a double that holds it exactly.
 
 Rows lie in chunks, (chunks, columns, rows of the chunk), and are expanded to one-hot nowhere. A call is about one block
-of chunks, small enough for sums below 2^53, and several may run at once. So `reassoc`, which lets a compiler add several
+of chunks, small enough for sums below 2^53, and several may run at once. So `reassoc`, which lets a compiler add many
 rows at a time, cannot change a bit of them; it is given to additions of whole numbers and to nothing else.
 """
 
@@ -18,7 +18,9 @@ from discreet.sources.scores.kernels.public_means import means
 
 __all__ = ["Bands", "ScoreRows", "allowances", "mapped", "slope_sums", "total_sums"]
 
-Small, Codes, Sums = NDArray[np.int16], NDArray[np.uint16], NDArray[np.int64]
+Small = NDArray[np.int16]
+Codes = NDArray[np.uint16]
+Sums = NDArray[np.int64]
 
 WHOLE = {"reassoc"}
 UNIT = FEATURE * MAP  # of a mapped record
@@ -153,9 +155,7 @@ def _squares(vectors: Array, found: Array) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=False, error_model="numpy")
-def allowances(
-    whole: Array, bands: Bands, half: float, rows: ScoreRows, allowed: Array, first: int, last: int
-) -> None:
+def allowances(whole: Array, bands: Bands, half: float, rows: ScoreRows, allowed: Array, first: int, last: int) -> None:
     """For each row the largest |slope| that keeps it within `half`: half / |u|, at most 2, and 0 for rows not used."""
     size = rows.numbers.shape[2]
     u, squared = np.empty((whole.shape[0], size)), np.empty(size)
