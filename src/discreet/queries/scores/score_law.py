@@ -212,7 +212,7 @@ class _Moves:
         """Of one score: K rho for rows replaced, K rho/2 for rows that come or go, and one rounding of the sum."""
         records = self.schema.unit.max_records
         whole = records * RELEASED if self.schema.relation == "replace-one" else Fraction(records * RELEASED, 2)
-        return (self.directions + 1) * (whole + 1) ** 2
+        return Fraction((self.directions + 1) * (whole + 1) ** 2)
 
     def _larger(self, replaced: Fraction, toggled: Fraction) -> Fraction:
         """The square for a unit of K records."""
