@@ -64,11 +64,6 @@ class ScoreFilter:
         variance = weight @ (kept * noise + (kept * found - mean) ** 2)
         return np.asarray(mean), np.asarray(variance)
 
-    @property
-    def point(self) -> Array:
-        """Where the next score is asked."""
-        return self.averaged[0]
-
     def after(self, point: Array, score: Array) -> "ScoreFilter":
         """One more score, which was taken at `point`."""
         h = self._curvature(point)

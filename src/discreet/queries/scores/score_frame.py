@@ -12,7 +12,7 @@ import numpy as np
 from discreet.numerics.arrays import Array
 from discreet.queries.scores.score_terms import ScoreTerms, Totals
 
-__all__ = ["ScoreFrame", "contrasts", "frame_of"]
+__all__ = ["ScoreFrame", "contrasts", "floored_shares", "frame_of"]
 
 LEAST_ENERGY = 1e-3  # of the squared radius: a floor under the spread of numbers
 FEWEST = 0.5  # rows that a level has at least, or as many as its noise
@@ -27,11 +27,17 @@ class ScoreFrame:
     shares: tuple[Array, ...]
     spread: Array
     numbers: int
+    slack: float  # a deviation of what totals say of the energy
 
     @property
     def energy(self) -> float:
-        """t = E|z|^2."""
+        """The energy t = E|z|^2."""
         return float(np.trace(self.spread))
+
+    @property
+    def unit(self) -> float:
+        """What second moments are divided by: rather above the energy than below it, where shrinking hides it."""
+        return self.energy + self.slack
 
     @cached_property
     def known(self) -> Array:
@@ -58,6 +64,13 @@ def contrasts(levels: int) -> Array:
     return found
 
 
+def floored_shares(counts: Array, size: float, deviation: float) -> Array:
+    """Shares of levels: noisy counts, moved by one number to the sum they must have, floored and renormalised."""
+    moved = counts - (counts.sum() - size) / len(counts)
+    share = np.maximum(moved, max(FEWEST, 0.5 * deviation))
+    return np.asarray(share / share.sum())
+
+
 def frame_of(terms: ScoreTerms, totals: Totals) -> ScoreFrame:
     """Centre and energy are shrunk by the known noise, shares of levels floored and renormalised."""
     n, d, noise = max(totals.size, 1.0), terms.numbers, terms.totals_sd
@@ -70,17 +83,16 @@ def frame_of(terms: ScoreTerms, totals: Totals) -> ScoreFrame:
         kept = max(0.0, 1.0 - d * (noise / n) ** 2 / max(length, 1e-300))
         centre[:d] = kept * mean
         energy = min(max(totals.squares / n, 0.0), terms.radius**2) - kept * length
-        floor = max(LEAST_ENERGY * terms.radius**2, noise * terms.radius / n * 0.1)
+        floor = LEAST_ENERGY * terms.radius**2
         basis[:d, :d] = np.eye(d)
         spread[:d, :d] = np.eye(d) * max(energy, floor) / d
     at, to = d, d
     for size, counts in zip(terms.blocks, totals.levels, strict=True):
-        share = np.maximum(counts, max(FEWEST, 0.5 * noise))
-        share = share / share.sum()
+        share = floored_shares(counts, n, noise)
         b = contrasts(size)
         basis[at : at + size, to : to + size - 1] = b
         spread[to : to + size - 1, to : to + size - 1] = b.T @ (np.diag(share) - np.outer(share, share)) @ b
         centre[at : at + size] = share
         shares.append(share)
         at, to = at + size, to + size - 1
-    return ScoreFrame(basis, centre, tuple(shares), spread, d)
+    return ScoreFrame(basis, centre, tuple(shares), spread, d, noise * max(terms.radius, 1.0) / n if d else 0.0)

@@ -8,10 +8,13 @@ import numpy as np
 
 from discreet.numerics.arrays import Array
 
-__all__ = ["ScoreLink", "ScoreTerms", "Totals", "typical_slope"]
+__all__ = ["ScoreLink", "ScoreTerms", "Totals", "moments_wanted", "typical_slope"]
 
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
-WEIGHTS = WEIGHTS / WEIGHTS.sum()
+HIGHEST_EDGE = 1.5  # of the noise in second moments, in average eigenvalues
+HIGHEST_EDGE_OF_BLOCKS = 0.5
+
+NODES, RAW_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
+WEIGHTS = RAW_WEIGHTS / RAW_WEIGHTS.sum()
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class ScoreLink:
         return np.maximum(mean - self.low, self.high - mean)
 
     def weight(self, margin: Array, stretch: Array | float = 1.0) -> Array:
-        """w = min(1, rho / (2 |u| max(f - lo, hi - f))) of a record whose |u| is rho times `stretch`."""
+        """The weight w = min(1, rho / (2 |u| max(f - lo, hi - f))) of a record whose |u| is rho times `stretch`."""
         return np.asarray(np.minimum(1.0, 1.0 / (2.0 * stretch * self.farthest(margin))))
 
 
@@ -50,6 +53,7 @@ class ScoreTerms:
     moments_sd: float | None  # None: no second moments are released
     scores_sd: float
     reach: float  # c: second moments are of vectors no longer than this
+    interval: tuple[float, float] = (-1.0, 1.0)  # on which every number lies
 
     @property
     def directions(self) -> int:
@@ -62,12 +66,12 @@ class ScoreTerms:
         return math.sqrt(self.directions + 1.0)
 
     def precision(self, size: float) -> float:
-        """What all steps together say of a margin's variance 1, if spent on one direction: (kappa n)^2 (dz + 1)/sd^2.
+        """What all steps together say of a margin's variance 1, if spent on one direction: T (kappa n rho / sd)^2.
 
         Sixty per cent of the slope at the margin 0: what is typical of fitted margins.
         """
         kappa = 0.6 * typical_slope(self.link, 0.0, 0.0)
-        return float((kappa * size * self.bound) ** 2 / (self.steps * self.scores_sd**2))
+        return float((kappa * size * self.bound / self.scores_sd) ** 2 * self.steps)
 
     def clarity(self, size: float) -> float:
         """zeta: signal over noise of one direction when the precision is spread evenly."""
@@ -84,7 +88,20 @@ class Totals:
     squares: float  # of |x_n|^2
 
 
+def moments_wanted(numbers: int, blocks: tuple[int, ...], size: float, moments_sd: float) -> bool:
+    """Whether second moments are worth their share: from public numbers, before anything is read.
+
+    The noise edge is compared with the average eigenvalue. Numbers need them more than categories do: a single block
+    is known from counts, and of several only how they go together is not.
+    """
+    directions = numbers + sum(levels - 1 for levels in blocks)
+    edge = moments_sd * math.sqrt(2.0 * directions) * directions / size
+    if numbers:
+        return edge < HIGHEST_EDGE
+    return len(blocks) > 1 and edge < HIGHEST_EDGE_OF_BLOCKS
+
+
 def typical_slope(link: ScoreLink, centre: float, deviation: float) -> float:
-    """kappa = E w f' over normal margins, for records of the typical length |u| = rho."""
+    """The slope kappa = E w f' over normal margins, for records of the typical length |u| = rho."""
     margins = centre + deviation * NODES
     return float(WEIGHTS @ (link.weight(margins) * link.slope(margins)))
