@@ -1,4 +1,4 @@
-"""Private rows in chunks of a public size, (chunks, columns, rows of a chunk), in memory or in a file without a name."""
+"""Private rows in chunks of a public size, (chunks, columns, rows of a chunk), in memory or in a nameless file."""
 
 from typing import Any
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from discreet.queries.losses.base import Branch, Loss
 from discreet.queries.scores.score_branch import PLACE, ScoreBranch
+from discreet.queries.scores.score_links import identity_link
 from discreet.queries.scores.score_terms import ScoreLink
 
 __all__ = ["Huber"]
@@ -30,13 +31,7 @@ class Huber(Loss):
     @property
     def score_link(self) -> ScoreLink:
         """The mean is the margin, as far as the target goes; errors have the size of the threshold."""
-        return ScoreLink(
-            lambda t: np.asarray(0.5 + 0.5 * np.clip(t, -1.0, 1.0)),
-            lambda t: np.where(np.abs(t) < 1.0, 0.5, 0.0),
-            lambda t: np.full_like(t, 0.25 * self.threshold**2),
-            0.0,
-            1.0,
-        )
+        return identity_link(lambda t: np.full_like(t, 0.25 * self.threshold**2))
 
     @property
     def score_branch(self) -> ScoreBranch:

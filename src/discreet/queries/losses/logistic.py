@@ -10,6 +10,7 @@ from discreet.accounting.gibbs import LOGISTIC_OF_ONE_FEATURE
 from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Loss, Margins
 from discreet.queries.scores.score_branch import LOGISTIC, ScoreBranch
+from discreet.queries.scores.score_links import logistic_link
 from discreet.queries.scores.score_terms import ScoreLink
 
 __all__ = ["Logistic"]
@@ -42,8 +43,7 @@ class Logistic(Loss):
     @property
     def score_link(self) -> ScoreLink:
         """The target is its own place."""
-        means = self.means
-        return ScoreLink(means.mean, means.slope, means.slope, 0.0, 1.0)
+        return logistic_link()
 
     @property
     def score_branch(self) -> ScoreBranch:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from discreet.numerics.arrays import Array
 from discreet.queries.features import ROUNDED_UP
 from discreet.queries.losses.base import Loss, Margins
-from discreet.queries.scores.score_branch import EXPONENTIAL, FARTHEST, ScoreBranch
+from discreet.queries.scores.score_branch import EXPONENTIAL, ScoreBranch
+from discreet.queries.scores.score_links import poisson_link
 from discreet.queries.scores.score_terms import ScoreLink
 
 __all__ = ["Poisson"]
@@ -53,16 +54,7 @@ class Poisson(Loss):
     @property
     def score_link(self) -> ScoreLink:
         """Of the share of the largest count: no ball is needed where means end there."""
-        highest = self.axis.ends[1]
-
-        def share(t: Array) -> Array:
-            return np.asarray(np.minimum(np.exp(np.clip(t, -FARTHEST, FARTHEST)) / highest, 1.0))
-
-        def slope(t: Array) -> Array:
-            found = share(t)
-            return np.where(found < 1.0, found, 0.0)
-
-        return ScoreLink(share, slope, lambda t: share(t) / highest, 0.0, 1.0)
+        return poisson_link(self.axis.ends[1])
 
     @property
     def score_branch(self) -> ScoreBranch:

@@ -21,21 +21,14 @@ from discreet.errors import QueryError
 from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Loss
 from discreet.queries.scores.score_branch import ScoreBranch
-from discreet.queries.scores.score_terms import ScoreLink, ScoreTerms, Totals
+from discreet.queries.scores.score_terms import ScoreLink, ScoreTerms, Totals, moments_wanted
 from discreet.queries.scores.score_units import FEATURE, MOMENT, RELEASED
 from discreet.schema import LabelOnly, Schema
 
-__all__ = ["REACH", "ScoreLaw", "moments_wanted", "score_law"]
+__all__ = ["REACH", "ScoreLaw", "score_law"]
 
 REACH = Fraction(5, 4)  # c
-WORST_EDGE = 5.0  # of the noise of stage 1, in energies of the features
 SAFE = 1 + Fraction(1, 2**30)  # above the rounding error of a length in doubles
-
-
-def moments_wanted(numbers: int, directions: int, size: float, deviation: float) -> bool:
-    """Whether stage 1 is worth its share: there are numbers, and its noise edge is not far above their energy."""
-    edge = deviation * math.sqrt(2.0 * directions) * directions / max(size, 1.0)
-    return numbers > 0 and edge < WORST_EDGE
 
 
 @dataclass(frozen=True)
@@ -48,6 +41,8 @@ class ScoreLaw:
         Numeric features and levels of every one-hot block; where rows are shrunk, all coordinates count as numbers.
     scale
         What the numbers of the model's interval are divided by: a power of two, so that they are in [-1, 1].
+    interval
+        On which every number then lies.
     squared_length
         Above the squared length of the numbers of every conceivable row, as they are rounded.
     levels
@@ -61,6 +56,7 @@ class ScoreLaw:
     numbers: int
     blocks: tuple[int, ...]
     scale: float
+    interval: tuple[float, float]
     squared_length: Fraction
     levels: tuple[int, ...]
     size: int | None
@@ -111,6 +107,7 @@ class ScoreLaw:
             moments_sd=deviations["curvature"] if self.has_moments else None,
             scores_sd=deviations["scores"],
             reach=float(REACH),
+            interval=self.interval,
         )
 
     def totals(self, value: Mapping[str, Any]) -> Totals:
@@ -167,14 +164,18 @@ def score_law(query: Loss, rho: float, steps: int, shares: tuple[float, float, f
             found |= {"sums": base * step, "squares": base * step * moved.length**2}
         second = moved.moments / (2 * budgets[1])
         deviation = math.sqrt(second) * MOMENT**-2
-    wanted = moments_wanted(numbers, directions, query.largest_total, 0.0 if by_label else deviation)
+    wanted = moments_wanted(numbers, blocks, max(query.largest_total, 1), 0.0 if by_label else deviation)
     if wanted and not by_label:
         found |= {"curvature": second, "products": second / 2}
     paid = budgets[2] + (0 if wanted else budgets[1])
     found["scores"] = steps * moved.score / (2 * paid)
     sigmas = {name: root_up(square) for name, square in found.items()}
     levels = tuple(map(len, features.levels))
-    return ScoreLaw(link, branch, numbers, blocks, scale, length, levels, query.total, steps, by_label, wanted, sigmas)
+    low, high = features.interval
+    interval = (-1.0, 1.0) if features.shrinks else (low / scale, high / scale)
+    return ScoreLaw(
+        link, branch, numbers, blocks, scale, interval, length, levels, query.total, steps, by_label, wanted, sigmas
+    )
 
 
 @dataclass(frozen=True)
