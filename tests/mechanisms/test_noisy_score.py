@@ -96,7 +96,7 @@ def cost_of_totals(asked: Asked, law: ScoreLaw, count: int, rng: np.random.Gener
     if "count" in sigmas:
         cost += (move[:, 0] / sigmas["count"]) ** 2
     if "levels" in sigmas:
-        cost += ((move[:, 1:-1 - d] / sigmas["levels"]) ** 2).sum(axis=1)
+        cost += ((move[:, 1 : -1 - d] / sigmas["levels"]) ** 2).sum(axis=1)
     if d:
         cost += ((move[:, -1 - d : -1] / sigmas["sums"]) ** 2).sum(axis=1)
         ends = [rounded_squares(base + side[:, -1:]) for side in (before, after)]
@@ -209,7 +209,7 @@ def test_a_gaussian_mu_in_the_integer_version_is_caught() -> None:
     right, wrong = dc.NoisyScore(epsilon=EPSILON, delta=DELTA, steps=1), dc.NoisyScore(rho=GAUSSIAN, steps=1)
     found = case_of("both", "record", right)
     paid = dc.NoisyScore(epsilon=EPSILON, delta=DELTA).guarantee(found.query).level
-    assert GAUSSIAN > 1.1 * paid
+    assert 1.1 * paid < GAUSSIAN
     assert 0.98 * paid <= sum(costs(found, found.law, 4_000)) <= paid
     assert sum(costs(found, wrong.law(found.query), 4_000)) > paid
 
