@@ -15,6 +15,7 @@ _HOME = {
     "BayesianNetwork": "models",
     "BetaBernoulli": "models",
     "Binary": "schema",
+    "BinomialRegression": "models",
     "Bounded": "schema",
     "BoundedRange": "guarantee",
     "Budget": "guarantee",

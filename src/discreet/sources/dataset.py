@@ -134,4 +134,6 @@ def _targets(query: Loss, target: Target, rows: NDArray[np.int64]) -> tuple[Arra
     centred = target.axis.centred(np.where(good, rows, target.axis.low))
     if query.plain_target:
         return np.asarray(target.axis.centre + target.axis.unit * centred), good
+    if query.share_target:
+        return np.asarray((centred + target.axis.reach) / (2.0 * target.axis.reach)), good
     return np.asarray(centred / target.axis.reach), good

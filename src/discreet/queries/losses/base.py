@@ -10,6 +10,7 @@ A row costs phi(z · w, y): phi is convex in the margin t = z · w, its slope is
 | logistic | log(1 + e^t) - y t, y in {0, 1} | 1 | 1/4 | 1 |
 | hinge | max(0, 1 - y t) smoothed over a width, y = ±1 | 1 | 1/width, infinite for width 0 | 2 |
 | huber | (t - y)²/2, linear beyond ±threshold, y in [-1, 1] | threshold | 1 | 2 |
+| binomial | log(1 + e^t) - y t, y in [0, 1] | 1 | 1/4 | 1 |
 | poisson | e^t - y t on [-T, T], y in [0, Y] | max(e^T, Y) | e^T | Y |
 | table | slopes given at equally spaced margins, linear between them | largest entry | largest rise | of a margin |
 | quadratic | half the squared distance of w and z: no margin; G the diameter of all rows, convexity 1 | | 1 | |
@@ -91,6 +92,7 @@ class Loss(ABC):
     convexity: ClassVar[float] = 0.0  # the least curvature that every conceivable row adds
     normal: ClassVar[bool] = False  # whether the Gibbs posterior is a normal law
     plain_target: ClassVar[bool] = False  # whether a numeric target is taken as it is, not as its place in [-1, 1]
+    share_target: ClassVar[bool] = False  # whether it is taken as its place in [0, 1]
     by: ClassVar[None] = None
     family: ClassVar[None] = None
     groups: ClassVar[tuple[str, ...]] = ()
