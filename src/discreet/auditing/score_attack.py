@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.auditing.loss_attack import corner_rows, may_replace
-from discreet.mechanisms import Mechanism
 from discreet.noise.sources import NoiseSource
 from discreet.queries.losses.base import Loss
 from discreet.queries.scores import first_map, walk
@@ -51,9 +50,9 @@ class _Silent:
         raise NotImplementedError
 
 
-def score_pairs(mechanism: Mechanism, query: Loss) -> list[ScorePair]:
+def score_pairs(mechanism: Any, query: Loss) -> list[ScorePair]:
     """The furthest of all pairs of corner units."""
-    law, corners = mechanism.law(query), corner_rows(query)
+    law, corners = mechanism.constants(query), corner_rows(query)
     owned, adds = query.schema.unit.max_records, query.schema.relation == "add-remove"
     units = min(max(query.largest_total // owned, 1), MOST_UNITS)
     others = corners[np.arange(units - 1) % len(corners)]
@@ -70,8 +69,8 @@ def score_pairs(mechanism: Mechanism, query: Loss) -> list[ScorePair]:
     squares = (vectors**2).sum(axis=1)
     costs = 0.5 * (squares[:, None] + squares[None] - 2.0 * vectors @ vectors.T) * may_replace(query, corners)
     old, new = divmod(int(np.argmax(costs)), len(corners))
-    tables = (_table(query, others, corners[at : at + 1]) for at in (old, new))
-    return [ScorePair(query, *tables, float(costs[old, new]))]
+    here, there = (_table(query, others, corners[at : at + 1]) for at in (old, new))
+    return [ScorePair(query, here, there, float(costs[old, new]))]
 
 
 def _vector(
