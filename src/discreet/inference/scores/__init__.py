@@ -1,5 +1,5 @@
 """Coefficients given released noisy scores: the features' law as far as it is known, and a normal law of theta."""
 
-from discreet.inference.scores.score_posterior import ScoreBelief, ScorePrior, believed_scores
+from discreet.inference.scores.score_posterior import ScoreEvidence, ThetaLaw
 
-__all__ = ["ScoreBelief", "ScorePrior", "believed_scores"]
+__all__ = ["ScoreEvidence", "ThetaLaw"]

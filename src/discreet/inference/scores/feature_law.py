@@ -75,7 +75,8 @@ class FeatureLaw:
 
     def _seen(self, rng: np.random.Generator) -> Array:
         """Around noisy second moments."""
-        assert self.moments is not None and self.terms.moments_sd is not None
+        assert self.moments is not None
+        assert self.terms.moments_sd is not None
         size, d = self.totals.size, self.terms.directions
         values, axes = np.linalg.eigh(self.moments / size)
         deviation = max(self.terms.moments_sd / size, 1e-9)
@@ -139,7 +140,7 @@ def _skewed(normal: Array, mean: Array, covariance: Array, interval: tuple[float
     scale = np.sqrt(np.diag(covariance))
     g = normal @ root(covariance / np.outer(scale, scale)) * np.where(skewness < 0.0, -1.0, 1.0)
     shaped = (np.exp(sigma * g) - np.exp(0.5 * sigma**2)) / np.sqrt(np.expm1(sigma**2) * np.exp(sigma**2))
-    return np.clip(mean + scale * shaped * np.where(skewness < 0.0, -1.0, 1.0), low, high)
+    return np.asarray(np.clip(mean + scale * shaped * np.where(skewness < 0.0, -1.0, 1.0), low, high))
 
 
 def root(matrix: Array) -> Array:

@@ -3,9 +3,9 @@
 With omega the weights of the steps, u records of that law, and f the mean of a target at a margin,
 
     gbar = sum omega_k g_k,     E[gbar | theta] = n E sum_k omega_k w_k(u) (f(u.v_k) - f(u.theta)) u
-    gbar - E[gbar | theta]  ~  N(0, J + s2 sum omega_k^2),   J = n E wbar^2 Var(y | u.theta) u u',   wbar = sum omega_k w_k
+    gbar - E[gbar | theta]  ~  N(0, J + s2 sum omega_k^2),   J = n E wbar^2 Var(y | u.theta) u u'
 
-w_k is free of y, so there is no bias, wherever the steps were: nothing has to be stationary, and no curvature stands
+wbar = sum omega_k w_k. w_k is free of y, so there is no bias, wherever the steps were: nothing has to be stationary, and no curvature stands
 for a whole segment. The data's part J is common to all steps, the noise is not. Gauss-Newton around theta:
 H = n E wbar f'(u.theta) u u'.
 """
@@ -22,7 +22,7 @@ __all__ = ["ScoreEquation", "StraightScores", "pooled", "score_equation"]
 
 @dataclass(frozen=True)
 class StraightScores:
-    """The log-likelihood of theta, straight around a place: -theta' P theta / 2 + b' theta - quadratic / 2 + constant."""
+    """The log-likelihood of theta, straight around a place: b' theta - (theta' P theta + quadratic) / 2."""
 
     precision: Array
     pull: Array
