@@ -258,7 +258,10 @@ class HuberRegression(MarginModel):
 
 @dataclass(frozen=True)
 class PoissonRegression(MarginModel):
-    """Log-mean of a count, linear in the features; `ball` is the largest length of the coefficients."""
+    """Log-mean of a count, linear in the features; `ball` is the largest length of the coefficients.
+
+    It is for a Gibbs posterior; noisy scores do without, since means end with the declared counts.
+    """
 
     ball: float | None = 1.0
 
