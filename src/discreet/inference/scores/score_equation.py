@@ -5,9 +5,9 @@ With omega the weights of the steps, u records of that law, and f the mean of a 
     gbar = sum omega_k g_k,     E[gbar | theta] = n E sum_k omega_k w_k(u) (f(u.v_k) - f(u.theta)) u
     gbar - E[gbar | theta]  ~  N(0, J + s2 sum omega_k^2),   J = n E wbar^2 Var(y | u.theta) u u'
 
-wbar = sum omega_k w_k. w_k is free of y, so there is no bias, wherever the steps were: nothing has to be stationary, and no curvature stands
-for a whole segment. The data's part J is common to all steps, the noise is not. Gauss-Newton around theta:
-H = n E wbar f'(u.theta) u u'.
+with wbar = sum omega_k w_k. The weights are free of y, so there is no bias, wherever the steps were: nothing has to be
+stationary, and no curvature stands for a whole segment. The data's part J is common to all steps, the noise is not.
+Gauss-Newton around theta: H = n E wbar f'(u.theta) u u'.
 """
 
 from dataclasses import dataclass

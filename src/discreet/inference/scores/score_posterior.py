@@ -73,8 +73,8 @@ class ScoreEvidence:
             covariances.append(covariance)
             evidences.append(evidence)
         highest = max(evidences)
-        evidence = highest + float(np.log(np.mean(np.exp(np.array(evidences) - highest))))
-        return ThetaLaw(np.array(means, dtype=float), np.array(covariances, dtype=float), evidence)
+        average = highest + float(np.log(np.mean(np.exp(np.array(evidences) - highest))))
+        return ThetaLaw(np.array(means), np.array(covariances), average)
 
     def upon(self, z: Array) -> Array:
         """Records u of centred records z."""
