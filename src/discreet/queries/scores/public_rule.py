@@ -43,14 +43,18 @@ class ScoreWalk:
         farthest = FARTHEST / self.filter.terms.bound
         return np.clip(np.round(self._turned(self.filter.averaged[0]) * GRID) / GRID, -farthest, farthest)
 
-    def after(self, score: Array) -> "ScoreWalk":
-        """With one more noisy score, in real units, taken at `point`."""
-        return replace(self, filter=self.filter.after(self._turned(self.point, -1), self._turned(score, -1)))
+    def after(self, score: Array, point: Array | None = None) -> "ScoreWalk":
+        """With one more noisy score, in real units, taken at `point`, or at one that was released."""
+        asked = self.point if point is None else point
+        return replace(self, filter=self.filter.after(self._turned(asked, -1), self._turned(score, -1)))
 
     @property
-    def fitted(self) -> tuple[Array, Array]:
-        """Mean and variance of the coefficients of the axes: what the filter believes."""
-        return self.filter.averaged
+    def turned_axes(self) -> Array:
+        """The axes with the intercept's, (dz + 1, dz + 1), in the coordinates u."""
+        found = np.eye(len(self.map))
+        if self.axes is not None:
+            found[1:, 1:] = self.axes
+        return found
 
     def _turned(self, v: Array, way: int = 1) -> Array:
         """From the axes to the coordinates u, or back: the intercept stays."""

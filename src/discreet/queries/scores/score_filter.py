@@ -18,8 +18,6 @@ __all__ = ["ScoreFilter"]
 
 SCALES = 0.1 * 2.0 ** np.arange(8)  # tau
 LEAST_SLOPE = 0.12  # of the slope at the margin 0
-SLOWEST, FASTEST = 0.5, 2.0  # how fast early steps fade
-CLEAR, DECADES = 15.0, 6.0  # zeta from which they fade faster, and the factor at which they do so fastest
 
 
 @dataclass(frozen=True)
@@ -67,16 +65,11 @@ class ScoreFilter:
     def after(self, point: Array, score: Array) -> "ScoreFilter":
         """One more score, which was taken at `point`."""
         h = self._curvature(point)
-        fade = ((self.step + 1.0) / (self.step + 2.0)) ** self._fading
+        fade = ((self.step + 1.0) / (self.step + 2.0)) ** self.terms.fading(self.size)
         gain = 1.0 / self.terms.scores_sd**2
         known = fade * self.known + h**2 * gain
         pull = fade * self.pull + h * (h * point - score) * gain
         return replace(self, step=self.step + 1, known=known, pull=pull, curve=h)
-
-    @property
-    def _fading(self) -> float:
-        over = np.log(self.terms.clarity(self.size) / CLEAR) / np.log(DECADES)
-        return float(SLOWEST + (FASTEST - SLOWEST) * np.clip(over, 0.0, 1.0))
 
     def _curvature(self, point: Array) -> Array:
         margin = float(np.sqrt(((point[1:] * self.scales[1:]) ** 2) @ self.variances[1:]))

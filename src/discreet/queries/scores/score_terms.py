@@ -10,6 +10,8 @@ from discreet.numerics.arrays import Array
 
 __all__ = ["ScoreLink", "ScoreTerms", "Totals", "moments_wanted", "typical_slope"]
 
+SLOWEST, FASTEST = 0.5, 2.0  # how fast early steps fade
+CLEAR, DECADES = 15.0, 6.0  # zeta from which they fade faster, and the factor at which they do so fastest
 HIGHEST_EDGE = 1.5  # of the noise in second moments, in average eigenvalues
 HIGHEST_EDGE_OF_BLOCKS = 0.5
 
@@ -76,6 +78,11 @@ class ScoreTerms:
     def clarity(self, size: float) -> float:
         """zeta: signal over noise of one direction when the precision is spread evenly."""
         return math.sqrt(self.precision(size) / (self.directions + 1.0))
+
+    def fading(self, size: float) -> float:
+        """How fast early steps fade: they count like the power of their number, more so where there is little noise."""
+        over = math.log(max(self.clarity(size), 1e-9) / CLEAR) / math.log(DECADES)
+        return SLOWEST + (FASTEST - SLOWEST) * min(max(over, 0.0), 1.0)
 
 
 @dataclass(frozen=True)
