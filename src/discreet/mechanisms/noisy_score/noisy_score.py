@@ -126,7 +126,8 @@ class NoisyScore(Mechanism):
     def holds(self, query: Loss, value: Mapping[str, Any]) -> bool:
         """Statistics are whole numbers; points lie on their grid."""
         points = np.asarray(value["points"], dtype=float)
-        whole = [np.asarray(value[name]).dtype.kind in "iuO" for name in self.constants(query).units]
+        found = [np.asarray(value[name]) for name in self.constants(query).units]
+        whole = [array.size == 0 or array.dtype.kind in "iuO" for array in found]
         return all(whole) and bool((np.abs(points) <= FARTHEST_POINT).all() and (_gridded(points) == points).all())
 
     def work(self, query: Loss) -> int:
