@@ -59,7 +59,7 @@ class ScoreEvidence:
             return self._straight(precision)
         rng = np.random.default_rng(seed)
         known = feature_law(self.terms, self.totals, self.walk.frame, self.walk.spread, self.moments, rng)
-        omega = pooled(self.terms, self.totals.size)
+        omega = pooled(self.terms.steps)
         laws = int(np.clip(LAWS / self.terms.directions, FEWEST_LAWS, MOST_LAWS))
         means: list[Array] = []
         covariances: list[Array] = []
