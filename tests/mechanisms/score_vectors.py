@@ -34,7 +34,7 @@ def asked(schema: dc.Schema, mechanism: dc.NoisyScore, rng: np.random.Generator,
     """Corner records and random ones."""
     model = dc.LogisticRegression("y", tuple(name for name in schema.columns if name not in ("y", "id")), **options)
     query = model.query(schema)
-    law = mechanism.law(query)
+    law = mechanism.constants(query)
     cells = {}
     for axis in query.features.numbers:
         values = rng.choice([-1.0, 1.0], size=many) * np.where(rng.random(many) < 0.5, 1.0, rng.random(many))

@@ -211,7 +211,7 @@ def test_a_gaussian_mu_in_the_integer_version_is_caught() -> None:
     paid = dc.NoisyScore(epsilon=EPSILON, delta=DELTA).guarantee(found.query).level
     assert 1.1 * paid < GAUSSIAN
     assert 0.98 * paid <= sum(costs(found, found.law, 4_000)) <= paid
-    assert sum(costs(found, wrong.law(found.query), 4_000)) > paid
+    assert sum(costs(found, wrong.constants(found.query), 4_000)) > paid
 
 
 def test_what_rounding_adds_is_paid() -> None:

@@ -103,7 +103,7 @@ def test_sources_orders_threads_and_blocks_give_the_same_bits(
     data = table()
     dataset = opened(data)
     query = MODELS[name].query(dataset.schema)
-    law = MECHANISM.law(query)
+    law = MECHANISM.constants(query)
     expected = answers(dataset.source, query, law)
     shuffled = data.sample(frac=1.0, random_state=5)
     assert answers(opened(shuffled).source, query, law) == expected
@@ -138,7 +138,7 @@ def test_sums_of_doubles_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
     data = table()
     query = MODELS["logistic"].query(opened(data).schema)
-    law = MECHANISM.law(query)
+    law = MECHANISM.constants(query)
     monkeypatch.setattr(score_sums, "slope_sums", fractions)
     monkeypatch.setattr(score_sources, "mapped_sums", lambda whole, sums: [int(total) for total in sums])
     shuffled = data.sample(frac=1.0, random_state=5)
@@ -206,7 +206,7 @@ def test_sums_are_those_of_plain_arithmetic(name: str) -> None:
     data = table(200)
     dataset = opened(data)
     query = MODELS[name].query(dataset.schema)
-    law = MECHANISM.law(query)
+    law = MECHANISM.constants(query)
     rows = coded(data, query)
     expected, found = by_hand(query, law, rows), answers(rows, query, law)
     assert answers(dataset.source, query, law) == found
@@ -266,7 +266,7 @@ def test_numbers_that_do_not_fit_change_no_guarantee() -> None:
     """Maps and points of any size are cut: a rule that fails asks another question, and nothing overflows."""
     data = table(300)
     query = MODELS["logistic"].query(opened(data).schema)
-    law = MECHANISM.law(query)
+    law = MECHANISM.constants(query)
     rows = coded(data, query)
     for size in (0.0, 1e-300, 1e30, math.inf, math.nan):
         shape = (law.directions + 1, law.features + 1)
@@ -278,7 +278,7 @@ def test_numbers_that_do_not_fit_change_no_guarantee() -> None:
 def test_a_law_is_a_function_of_public_facts() -> None:
     """Another table of the same schema has the same law, and another unit another one."""
     schema = opened(table()).schema
-    law = MECHANISM.law(MODELS["logistic"].query(schema))
-    assert law.sigmas == MECHANISM.law(MODELS["logistic"].query(opened(table().iloc[::-1]).schema)).sigmas
-    person = replace(MECHANISM, steps=20).law(MODELS["logistic"].query(schema))
+    law = MECHANISM.constants(MODELS["logistic"].query(schema))
+    assert law.sigmas == MECHANISM.constants(MODELS["logistic"].query(opened(table().iloc[::-1]).schema)).sigmas
+    person = replace(MECHANISM, steps=20).constants(MODELS["logistic"].query(schema))
     assert person.sigmas["scores"] == pytest.approx(law.sigmas["scores"] / 2**0.5, rel=1e-12)

@@ -1,7 +1,7 @@
 """Attacks on noisy scores: two tables that differ in one unit whose sums are far apart in every stage at once.
 
 What is asked of the rows depends on what was released. The search follows one path without noise, on a table of corner
-rows, and takes the unit whose whole vectors along that path, measured in the noise, are furthest from those of another,
+and middle rows, and takes the unit whose whole vectors along that path, measured in the noise, are furthest from those of another,
 or longest where units come and go. The test statistic of such a pair is the exact log-likelihood ratio.
 """
 
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.auditing.loss_attack import corner_rows, may_replace
-from discreet.mechanisms import Mechanism
 from discreet.noise.sources import NoiseSource
 from discreet.queries.losses.base import Loss
 from discreet.queries.scores import first_map, walk
@@ -51,12 +50,12 @@ class _Silent:
         raise NotImplementedError
 
 
-def score_pairs(mechanism: Mechanism, query: Loss) -> list[ScorePair]:
+def score_pairs(mechanism: Any, query: Loss) -> list[ScorePair]:
     """The furthest of all pairs of corner units."""
-    law, corners = mechanism.law(query), corner_rows(query)
+    law, corners = mechanism.constants(query), corner_rows(query)
     owned, adds = query.schema.unit.max_records, query.schema.relation == "add-remove"
     units = min(max(query.largest_total // owned, 1), MOST_UNITS)
-    others = corners[np.arange(units - 1) % len(corners)]
+    others = _inner(query, corners[np.arange(units - 1) % len(corners)])
     silent: NoiseSource = _Silent()
     value = mechanism.apply(silent, query, _table(query, others, corners[:1]))
     sigmas = law.sigmas
@@ -70,8 +69,16 @@ def score_pairs(mechanism: Mechanism, query: Loss) -> list[ScorePair]:
     squares = (vectors**2).sum(axis=1)
     costs = 0.5 * (squares[:, None] + squares[None] - 2.0 * vectors @ vectors.T) * may_replace(query, corners)
     old, new = divmod(int(np.argmax(costs)), len(corners))
-    tables = (_table(query, others, corners[at : at + 1]) for at in (old, new))
-    return [ScorePair(query, *tables, float(costs[old, new]))]
+    here, there = (_table(query, others, corners[at : at + 1]) for at in (old, new))
+    return [ScorePair(query, here, there, float(costs[old, new]))]
+
+
+def _inner(query: Loss, cells: Cells) -> Cells:
+    """Every second row with its numbers in the middle: corner rows are then longer than most, and are shrunk."""
+    found = cells.copy()
+    for axis in query.features.numbers:
+        found[::2, query.columns.index(axis.column)] = int(axis.of_values(np.array(0.5 * (axis.lower + axis.upper))))
+    return found
 
 
 def _vector(

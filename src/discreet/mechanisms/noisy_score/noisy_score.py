@@ -23,7 +23,7 @@ from discreet.noise import DiscreteGaussian
 from discreet.noise.sources import NoiseSource
 from discreet.queries.losses.base import Loss
 from discreet.queries.scores import first_map, walk
-from discreet.queries.scores.score_law import ScoreLaw, score_law
+from discreet.queries.scores.score_law import ScoreFigures, ScoreLaw, score_law
 from discreet.queries.scores.score_units import RELEASED
 from discreet.sources import Dataset
 
@@ -89,15 +89,21 @@ class NoisyScore(Mechanism):
         """One, where the budget has a delta and the target a declared mean."""
         return () if budget.delta is None or query.score_link is None else (cls(budget.epsilon, budget.delta),)
 
-    def law(self, query: Loss) -> ScoreLaw:
+    def constants(self, query: Loss) -> ScoreLaw:
         """Every public constant: sensitivities, shares and noise."""
         if query.asks != self.answers:
             raise QueryError("NoisyScore must have a model with a loss, got another")
         return _law(replace(self, label=""), query)
 
+    def law(self, query: Loss) -> ScoreFigures:
+        """What a plan shows."""
+        law = self.constants(query)
+        spread = law.terms.scores_sd
+        return ScoreFigures(law.steps, law.directions + 1, 0.5 * law.terms.bound, spread, law.has_moments)
+
     def guarantee(self, query: Loss) -> Guarantee:
         """ZCDP of all stages together, by Theorem 1."""
-        law, schema = self.law(query), query.schema
+        law, schema = self.constants(query), query.schema
         self.laws(query)  # refuses noise that the samplers cannot draw before anything is reserved
         stages = ["totals"] * (not law.by_label) + ["second moments"] * (law.has_moments and not law.by_label)
         stages += [f"{law.steps} scores of {law.directions + 1} numbers, each record's shorter than their bound"]
@@ -107,20 +113,20 @@ class NoisyScore(Mechanism):
 
     def laws(self, query: Loss) -> dict[str, DiscreteGaussian]:
         """The noise of each released statistic, in whole steps; those of public features have none."""
-        return {name: DiscreteGaussian(sigma) for name, sigma in self.law(query).sigmas.items()}
+        return {name: DiscreteGaussian(sigma) for name, sigma in self.constants(query).sigmas.items()}
 
     def meanings(self, query: Loss) -> dict[str, dict[str, Any]]:
         """What a whole step of each statistic is worth."""
-        return {name: {"unit": unit} for name, unit in self.law(query).units.items()}
+        return {name: {"unit": unit} for name, unit in self.constants(query).units.items()}
 
     def shapes(self, query: Loss) -> dict[str, tuple[int, ...]]:
         """Statistics of every stage, the points, and the scores at them."""
-        return self.law(query).shapes
+        return self.constants(query).shapes
 
     def holds(self, query: Loss, value: Mapping[str, Any]) -> bool:
         """Statistics are whole numbers; points lie on their grid."""
         points = np.asarray(value["points"], dtype=float)
-        whole = [np.asarray(value[name]).dtype.kind in "iuO" for name in self.law(query).units]
+        whole = [np.asarray(value[name]).dtype.kind in "iuO" for name in self.constants(query).units]
         return all(whole) and bool((np.abs(points) <= FARTHEST_POINT).all() and (_gridded(points) == points).all())
 
     def work(self, query: Loss) -> int:
@@ -129,7 +135,7 @@ class NoisyScore(Mechanism):
 
     def apply(self, noise: NoiseSource, query: Loss, dataset: Dataset, progress: Progress = None) -> Released:
         """Stage by stage: what is asked next depends on what has been released, and on nothing else."""
-        law, laws = self.law(query), self.laws(query)
+        law, laws = self.constants(query), self.laws(query)
 
         def noisy(exact: Mapping[str, Any]) -> Released:
             return {name: _noisy(noise, laws.get(name), np.asarray(exact[name], dtype=object)) for name in exact}
@@ -158,15 +164,16 @@ class NoisyScore(Mechanism):
         """The posterior of the coefficients given totals, moments, points and scores; another prior is free."""
         if reading.prior is not None:
             model = model.with_prior(reading.prior)
-        return model.given_scores(query, self.law(query), value, progress=reading.progress)
+        return model.given_scores(query, self.constants(query), value, progress=reading.progress)
 
     def score(self, pair: Any) -> Score:
         """The log-likelihood ratio of the pair: each stage given what the earlier ones released."""
-        law, laws = self.law(pair.query), self.laws(pair.query)
+        law, laws = self.constants(pair.query), self.laws(pair.query)
 
         def score(values: Sequence[Mapping[str, Any]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+            asked = [_asked(law, value) for value in values]
             tables = (pair.dataset.source, pair.neighbour.source)
-            sides = [_log_densities(law, laws, pair.query, source, values) for source in tables]
+            sides = [_log_densities(law, laws, pair.query, source, values, asked) for source in tables]
             return np.asarray(np.round(sides[0] - sides[1], 9))
 
         return score
@@ -199,19 +206,27 @@ def _noisy(noise: NoiseSource, law: DiscreteGaussian | None, exact: np.ndarray[A
     return np.array(noisy, dtype=object).reshape(exact.shape)
 
 
+def _asked(law: ScoreLaw, value: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The maps of stages 1 and 2 that a release has chosen."""
+    totals = law.totals(value)
+    return first_map(law.terms, totals), walk(law.terms, totals, law.moments(value)).map
+
+
 def _log_densities(
-    law: ScoreLaw, laws: Mapping[str, DiscreteGaussian], query: Loss, source: Any, values: Sequence[Mapping[str, Any]]
+    law: ScoreLaw,
+    laws: Mapping[str, DiscreteGaussian],
+    query: Loss,
+    source: Any,
+    values: Sequence[Mapping[str, Any]],
+    asked: Sequence[tuple[Any, Any]],
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Of released values on one table, up to what is the same for every table."""
     found = np.zeros(len(values))
     with source.scores(query, law) as rows:
         first = rows.totals()
-        for i, value in enumerate(values):
-            totals = law.totals(value)
-            exact = dict(first)
-            if law.has_moments:
-                exact |= rows.moments(first_map(law.terms, totals))
-            score = rows.scores(walk(law.terms, totals, law.moments(value)).map)
+        for i, (value, (of_moments, of_scores)) in enumerate(zip(values, asked, strict=True)):
+            exact = first | (rows.moments(of_moments) if law.has_moments else {})
+            score = rows.scores(of_scores)
             exact["scores"] = np.array([score(point) for point in np.asarray(value["points"], dtype=float)])
             for name in laws:
                 apart = np.asarray(value[name], dtype=object) - np.asarray(exact[name], dtype=object)

@@ -50,7 +50,7 @@ class Tabulated(Loss):
         slopes = np.diff(place, prepend=place[0], append=place[-1]) / (margins[1] - margins[0])
 
         def mean(t: Array) -> Array:
-            return np.interp(t, margins, place)
+            return np.asarray(np.interp(t, margins, place), dtype=float)
 
         def slope(t: Array) -> Array:
             return np.asarray(slopes[np.searchsorted(margins, t, side="right")])

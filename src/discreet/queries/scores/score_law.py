@@ -25,7 +25,7 @@ from discreet.queries.scores.score_terms import ScoreLink, ScoreTerms, Totals, m
 from discreet.queries.scores.score_units import FEATURE, MOMENT, RELEASED
 from discreet.schema import LabelOnly, Schema
 
-__all__ = ["REACH", "ScoreLaw", "score_law"]
+__all__ = ["REACH", "ScoreFigures", "ScoreLaw", "score_law"]
 
 REACH = Fraction(5, 4)  # c
 SAFE = 1 + Fraction(1, 2**30)  # above the rounding error of a length in doubles
@@ -132,6 +132,24 @@ class ScoreLaw:
         """Totals, moments, points and scores, in real units."""
         scores = np.asarray(value["scores"], dtype=float) * self.units["scores"]
         return self.totals(value), self.moments(value), np.asarray(value["points"], dtype=float), scores
+
+
+@dataclass(frozen=True)
+class ScoreFigures:
+    """The public numbers of a release, in the units of a score."""
+
+    steps: int
+    directions: int
+    longest: float
+    deviation: float
+    moments: bool
+
+    def __str__(self) -> str:
+        asked = "after" if self.moments else "without"
+        return (
+            f"{self.steps} scores of {self.directions} numbers, {asked} second moments: sums of vectors no longer than "
+            f"{self.longest:.4g}, with noise of deviation {self.deviation:.4g}"
+        )
 
 
 def score_law(query: Loss, rho: float, steps: int, shares: tuple[float, float, float]) -> ScoreLaw:
