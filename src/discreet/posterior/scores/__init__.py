@@ -1,1 +1,0 @@
-"""What is answered given noisy scores."""
