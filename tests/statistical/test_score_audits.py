@@ -33,11 +33,11 @@ CASES: dict[str, tuple[Any, tuple[float, float, float], int, dict[str, Any], flo
     "one score": (LOGISTIC, LAST, 1, {}, 0.9),
     "ten scores": (LOGISTIC, LAST, 10, {}, 0.9),
     "forty scores": (LOGISTIC, LAST, 40, {}, 0.9),
-    "categories, all stages": (dc.LogisticRegression("y", ("ward",)), ALL, 5, {}, 0.88),
+    "categories, all stages": (dc.LogisticRegression("y", ("ward",)), ALL, 5, {}, 0.9),
     "all stages": (LOGISTIC, ALL, 5, {}, 0.6),
     "labels": (LOGISTIC, ALL, 5, {"unit": dc.LabelOnly("y")}, 0.9),
-    "persons": (LOGISTIC, LAST, 5, {"unit": dc.Person("id", max_records=3)}, 0.7),
-    "records that come and go": (LOGISTIC, LAST, 5, {"relation": "add-remove"}, 0.8),
+    "persons": (LOGISTIC, LAST, 5, {"unit": dc.Person("id", max_records=3)}, 0.9),
+    "records that come and go": (LOGISTIC, LAST, 5, {"relation": "add-remove"}, 0.9),
     "counts": (dc.PoissonRegression("visits", ("x", "z")), LAST, 5, {}, 0.6),
 }
 
