@@ -140,10 +140,6 @@ class NoisyScore(Mechanism):
         """The noise of each released statistic, in whole steps; those of public features have none."""
         return {name: DiscreteGaussian(sigma) for name, sigma in self.constants(query).sigmas.items()}
 
-    def meanings(self, query: Loss) -> dict[str, dict[str, Any]]:
-        """What a whole step of each statistic is worth."""
-        return {name: {"unit": unit} for name, unit in self.constants(query).units.items()}
-
     def shapes(self, query: Loss) -> dict[str, tuple[int, ...]]:
         """Statistics of every stage, the points, and the scores at them."""
         return self.constants(query).shapes

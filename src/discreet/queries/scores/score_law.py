@@ -22,7 +22,7 @@ from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Loss
 from discreet.queries.scores.score_branch import ScoreBranch
 from discreet.queries.scores.score_terms import ScoreLink, ScoreTerms, Totals, moments_wanted
-from discreet.queries.scores.score_units import FEATURE, MOMENT, RELEASED
+from discreet.queries.scores.score_units import FEATURE, MOMENT, RELEASED, WORTH
 from discreet.schema import LabelOnly, Schema
 
 __all__ = ["REACH", "ScoreFigures", "ScoreLaw", "score_law", "score_move"]
@@ -88,9 +88,7 @@ class ScoreLaw:
     @cached_property
     def units(self) -> dict[str, float]:
         """What one whole step of each released statistic is worth."""
-        worth = {"count": 1.0, "levels": 1.0, "sums": 1.0 / FEATURE, "squares": 1.0 / FEATURE, "scores": 1.0 / RELEASED}
-        worth |= {"curvature": MOMENT**-2, "products": MOMENT**-2}
-        return {name: worth[name] for name in self.shapes if name in worth}
+        return {name: WORTH[name] for name in self.shapes if name in WORTH}
 
     @cached_property
     def terms(self) -> ScoreTerms:
