@@ -9,7 +9,7 @@ Proof: noisy_score.md. Three stages, each a sum of one bounded vector for every 
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -96,7 +96,7 @@ class ScoreLaw:
         deviations = {name: self.sigmas.get(name, 0.0) * unit for name, unit in self.units.items()}
         totals = next((deviations[name] for name in ("sums", "levels", "count") if name in deviations), 0.0)
         return ScoreTerms(
-            link=self.link,
+            link=replace(self.link, by_label=self.by_label),
             numbers=self.numbers,
             radius=math.sqrt(self.squared_length),
             blocks=self.blocks,
@@ -113,10 +113,12 @@ class ScoreLaw:
         counts = np.asarray(value["levels"], dtype=float) if self.blocks else np.zeros(0)
         levels = tuple(np.split(counts, np.cumsum(self.blocks)[:-1])) if self.blocks else ()
         size = float(self.size if self.size is not None else levels[0].sum() if levels else float(value["count"]))
+        added = 0 if self.size is not None else len(levels[0]) if levels else 1
+        noise = math.sqrt(added) * self.terms.totals_sd
         if not self.numbers:
-            return Totals(size, levels, np.zeros(0), 0.0)
+            return Totals(size, levels, np.zeros(0), 0.0, noise)
         sums = np.asarray(value["sums"], dtype=float) * self.units["sums"]
-        return Totals(size, levels, sums, float(value["squares"]) * self.units["squares"])
+        return Totals(size, levels, sums, float(value["squares"]) * self.units["squares"], noise)
 
     def moments(self, value: Mapping[str, Any]) -> Array | None:
         """Stage 1 as it was released: the symmetric matrix, in real units."""
