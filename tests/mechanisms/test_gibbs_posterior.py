@@ -485,7 +485,7 @@ def test_a_loss_is_not_asked_by_other_mechanisms_nor_under_add_remove(tmp_path) 
     ledger = dc.Ledger.create(tmp_path / "l", dc.Budget(epsilon=2, delta=1e-5))
     for mechanism in (dc.NoisyStatistics(epsilon=1.0), dc.PosteriorSample(epsilon=1.0, truncation=0.1)):
         with pytest.raises(
-            dc.QueryError, match=r"LogisticRegression must be asked by one of \['GibbsPosterior'\], got "
+            dc.QueryError, match=r"LogisticRegression must be asked by one of \['GibbsPosterior', 'NoisyScore'\], got "
         ):
             dc.release(LOGISTIC, table_of(), mechanism, ledger)
     added = dc.Schema(COLUMNS, relation="add-remove", n_max=100)

@@ -9,6 +9,7 @@ from discreet.auditing.change_of_a_unit import l1_length, squared_length
 from discreet.auditing.loss_attack import furthest_pair
 from discreet.auditing.loss_bounds import Audit, threshold_audit
 from discreet.auditing.neighbours import Pair, neighbouring_pairs, worst_pair
+from discreet.auditing.score_attack import score_pairs
 from discreet.errors import QueryError
 from discreet.mechanisms import Mechanism
 from discreet.models import Model
@@ -16,12 +17,14 @@ from discreet.noise.sources import NoiseSource, SeededNoise, SystemNoise
 from discreet.pipeline import query_of
 from discreet.queries.influence import Influences
 from discreet.queries.losses import Loss
+from discreet.queries.scores.score_law import ScoreLaw
 from discreet.queries.statistics import Statistics
 from discreet.schema import Person, Schema
 from discreet.sources import Source
 from discreet.sources.dataset import Design, IntegerArray
+from discreet.sources.scores.score_sources import ScoreSource
 
-__all__ = ["attack_pair", "audit"]
+__all__ = ["attack_pair", "audit", "suspected_pairs"]
 
 HOARD = 10  # a person who owns this many times the rows that are used must not show more than others
 
@@ -53,6 +56,10 @@ class Remembered:
         """The rows of the source itself."""
         return self.source.design(query)
 
+    def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
+        """The sums of the source itself."""
+        return self.source.scores(query, law)
+
 
 def audit(
     model: Model,
@@ -83,9 +90,14 @@ def audit(
         few = max(runs // 20, 100)
         return attack_pair(mechanism, pair, runs=few, **how).epsilon if known is None else known
 
-    pairs = SEARCHES[query.asks](mechanism, query)
+    pairs = suspected_pairs(mechanism, query)
     worst = pairs[0] if len(pairs) == 1 else max(pairs, key=told_apart)
     return attack_pair(mechanism, worst, runs=runs, **how)
+
+
+def suspected_pairs(mechanism: Mechanism, query: Any) -> list[Any]:
+    """The pairs of neighbours that may tell most, by the search that suits what is asked, or what answers."""
+    return SEARCHES[mechanism.attacked_by or query.asks](mechanism, query)
 
 
 def attack_pair(
@@ -111,5 +123,9 @@ def _furthest(mechanism: Mechanism, query: Loss) -> list[Any]:
     return [furthest_pair(mechanism, query)]
 
 
-# how neighbours are looked for, by what a query asks
-SEARCHES: dict[str, Callable[[Any, Any], list[Any]]] = {"statistics": _suspects, "loss": _furthest}
+# how neighbours are looked for, by what a query asks or a mechanism is attacked by
+SEARCHES: dict[str, Callable[[Any, Any], list[Any]]] = {
+    "statistics": _suspects,
+    "loss": _furthest,
+    "scores": score_pairs,
+}

@@ -19,7 +19,7 @@ from discreet.schema import LabelOnly, Person
 from discreet.sources import CodedRows, Dataset
 from discreet.sources.dataset import Design
 
-__all__ = ["LossPair", "dense_rows", "furthest_pair"]
+__all__ = ["LossPair", "corner_rows", "dense_rows", "furthest_pair", "may_replace"]
 
 Cells = NDArray[np.int64]
 
@@ -39,10 +39,10 @@ class LossPair:
 
 def furthest_pair(mechanism: Mechanism, query: Loss) -> LossPair:
     """The corner rows, old, new and of all others, that move a noiseless chain furthest."""
-    corners = _corners(query)
+    corners = corner_rows(query)
     with CodedRows(dict(zip(query.columns, corners.T, strict=True))).design(query) as design:
         z, targets = dense_rows(query, design, len(corners))
-    is_pair = _neighbours(query, corners)
+    is_pair = may_replace(query, corners)
     best, chosen, move = -1.0, (0, 0, 0), np.zeros(query.features.size)
     for others in range(len(corners)):
         sums = _sums(mechanism, query, z, targets, others)
@@ -70,7 +70,7 @@ def dense_rows(query: Loss, design: Design, n: int) -> tuple[Array, Array]:
     return z, design.targets.ravel()[:n]
 
 
-def _corners(query: Loss) -> Cells:
+def corner_rows(query: Loss) -> Cells:
     """Rows whose cells are ends of their axes, or levels; random ones of them where there are many."""
     axes = {axis.column: axis for axis in query.features.numbers}
     if query.target is not None and query.target.axis is not None:
@@ -93,7 +93,7 @@ def _corners(query: Loss) -> Cells:
     return np.concatenate([rows[: MOST_CORNERS // 2], opposite])
 
 
-def _neighbours(query: Loss, corners: Cells) -> NDArray[np.bool_]:
+def may_replace(query: Loss, corners: Cells) -> NDArray[np.bool_]:
     """Which may take the place of which: any of any, or those with the same features where labels are units."""
     unit = query.schema.unit
     columns = [i for i, name in enumerate(query.columns) if isinstance(unit, LabelOnly) and name != unit.column]

@@ -10,6 +10,7 @@ from discreet.mechanisms.conjugate_sample.conjugate_sample import (
     DirectSample,
 )
 from discreet.mechanisms.gibbs_posterior.gibbs_posterior import GibbsPosterior
+from discreet.mechanisms.noisy_score.noisy_score import NoisyScore
 from discreet.mechanisms.noisy_statistics.noisy_statistics import NoisyStatistics
 from discreet.mechanisms.posterior_sample.posterior_sample import PosteriorSample
 from discreet.mechanisms.private_annealing.private_annealing import PrivateAnnealing
@@ -25,6 +26,7 @@ __all__ = [
     "Drawing",
     "GibbsPosterior",
     "Mechanism",
+    "NoisyScore",
     "NoisyStatistics",
     "PosteriorSample",
     "PrivateAnnealing",
@@ -40,6 +42,7 @@ MECHANISMS: dict[str, type[Any]] = {
     "DiffusedSample": DiffusedSample,
     "ConcentratedSample": ConcentratedSample,
     "PosteriorSample": PosteriorSample,
+    "NoisyScore": NoisyScore,
     "GibbsPosterior": GibbsPosterior,
     "PrivateAnnealing": PrivateAnnealing,
     "PrivateGibbs": PrivateGibbs,

@@ -109,6 +109,7 @@ class Mechanism(ABC):
     answers: ClassVar[str] = "statistics"  # which queries: those that `asks` this
     calibrate: ClassVar[Callable[..., Calibration] | None] = None  # its parameter for a guarantee, without a table
     short_name: ClassVar[str] = ""  # on the command line, where that is not the class name with hyphens
+    attacked_by: ClassVar[str] = ""  # the search for neighbours, where what is asked does not say it
     is_strengthened: ClassVar[bool] = False  # whether public records in the prior make it cheaper
 
     @property
@@ -156,6 +157,11 @@ class Mechanism(ABC):
     def laws(self, query: Any) -> Mapping[str, NoiseLaw]:
         """The law of the noise on each released statistic; nothing where no noise was added to statistics."""
         return {}
+
+    def meanings(self, query: Any) -> Mapping[str, dict[str, Any]]:
+        """What the whole numbers of each statistic with a law mean."""
+        found: Mapping[str, dict[str, Any]] = query.meanings
+        return found
 
     def law(self, query: Any) -> Any:
         """The public numbers of a draw that a plan shows, a frozen dataclass with words; None where there are none."""

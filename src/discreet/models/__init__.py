@@ -17,6 +17,7 @@ from discreet.models.normal import Normal
 from discreet.models.normal_mean import NormalMean
 from discreet.models.quadratic_mean import QuadraticMean
 from discreet.models.rates import GammaExponential, GammaPoisson
+from discreet.models.regressions.binomial_regression import BinomialRegression
 from discreet.models.statistical_query import StatisticalQuery
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "BadCells",
     "BayesianNetwork",
     "BetaBernoulli",
+    "BinomialRegression",
     "ConvexLoss",
     "DirichletCategorical",
     "EventLogHMM",

@@ -46,18 +46,23 @@ class ConvexLoss(MarginModel):
     bound
         Slopes are clipped to [-bound, bound].
     reach
-        Margins at which the formula is tabled go from -reach to reach; beyond, the slope stays as it is there.
+        Margins at which the formulas are tabled go from -reach to reach; beyond, both stay as they are there.
+    mean
+        The mean of the target at a margin, a formula in t: what noisy scores need. It must rise, and stay in [-1, 1]:
+        the place of a number between its bounds, or the probability of the second level less that of the first.
     """
 
     slope: str = "tanh(t - y)"
     bound: float = 1.0
     reach: float = 8.0
+    mean: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("bound", "reach"):
             object.__setattr__(self, name, checked_size(f"ConvexLoss.{name}", getattr(self, name)))
         table = self._table()
+        self._place()
         if not np.all(np.diff(table, axis=1) >= 0.0):
             raise QueryError(f"ConvexLoss.slope must not fall with t for any y, got {self.slope!r}, which falls")
         if not np.any(table != 0.0) or not np.any(np.diff(table, axis=1) > 0.0):
@@ -66,40 +71,26 @@ class ConvexLoss(MarginModel):
     def query(self, schema: Schema) -> Tabulated:
         """The loss of the tabled slopes."""
         table, features = tuple(map(tuple, self._table().tolist())), self._features(schema)
+        at = (self.precision, self._ball)
         return Tabulated(
-            schema, features, self._target(schema), self.precision, self._ball, table=table, reach=self.reach
+            schema, features, self._target(schema), *at, table=table, reach=self.reach, place=self._place()
         )
+
+    def _place(self) -> tuple[float, ...] | None:
+        """The mean at the grid of margins, from [-1, 1] to [0, 1]."""
+        if self.mean is None:
+            return None
+        found = _tabled("mean", self.mean, np.linspace(-self.reach, self.reach, MARGINS)[None], None)[0]
+        if not np.all(np.diff(found) >= 0.0) or not found[-1] > found[0]:
+            raise QueryError(f"ConvexLoss.mean must rise with t, got {self.mean!r}")
+        if not (found[0] >= -1.0 and found[-1] <= 1.0):
+            raise QueryError(f"ConvexLoss.mean must stay within [-1, 1], got {self.mean!r}")
+        return tuple((0.5 + 0.5 * found).tolist())
 
     def _table(self) -> Array:
         """Slopes at the grid of targets and margins, clipped."""
-        if not isinstance(self.slope, str) or len(self.slope) > 500:
-            raise QueryError(f"ConvexLoss.slope must be a formula of at most 500 characters, got {self.slope!r}")
-        try:
-            tree = ast.parse(self.slope, mode="eval")
-        except (SyntaxError, ValueError):
-            raise QueryError(f"ConvexLoss.slope must be a formula in t and y, got {self.slope!r}") from None
-        for node in ast.walk(tree):
-            named = isinstance(node, ast.Name) and node.id not in ("t", "y", *FUNCTIONS)
-            called = isinstance(node, ast.Call) and not _is_plain(node)
-            odd = isinstance(node, ast.Constant) and not isinstance(node.value, int | float)
-            if not isinstance(node, ALLOWED) or named or called or odd:
-                raise QueryError(f"ConvexLoss.slope must use t, y, numbers and {sorted(FUNCTIONS)}, got {self.slope!r}")
-            if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value > 2**1000:
-                raise QueryError("ConvexLoss.slope must have numbers that doubles can hold, got a larger one")
-            if isinstance(node, ast.Constant):
-                node.value = float(node.value)  # type: ignore[arg-type]  # whole numbers could grow without end
         t, y = np.meshgrid(np.linspace(-self.reach, self.reach, MARGINS), np.linspace(-1.0, 1.0, TARGETS))
-        try:
-            with np.errstate(all="ignore"):
-                found = eval(  # noqa: S307  # only numbers, t, y and the functions above passed the check
-                    compile(tree, "slope", "eval"), {"__builtins__": {}}, {"t": t, "y": y, **FUNCTIONS}
-                )
-                found = np.broadcast_to(np.asarray(found, dtype=float), t.shape)
-        except (ArithmeticError, TypeError, ValueError):
-            raise QueryError(f"ConvexLoss.slope must be a formula in t and y, got {self.slope!r}") from None
-        if np.isnan(found).any():
-            raise QueryError(f"ConvexLoss.slope must be a number for every t and y, got {self.slope!r}")
-        return np.asarray(np.clip(found, -self.bound, self.bound))
+        return np.asarray(np.clip(_tabled("slope", self.slope, t, y), -self.bound, self.bound))
 
     def _target(self, schema: Schema) -> Target:
         column = schema.column(self.target)
@@ -111,6 +102,39 @@ class ConvexLoss(MarginModel):
         if query.target.axis is None:
             return (rng.logistic(size=margins.size) < 2.0 * margins).astype(np.int64)
         return self._with_errors(query, margins, 0.25, rng)
+
+
+def _tabled(name: str, formula: Any, t: Array, y: Array | None) -> Array:
+    """A formula at a grid of margins, and of targets if there are some."""
+    if not isinstance(formula, str) or len(formula) > 500:
+        raise QueryError(f"ConvexLoss.{name} must be a formula of at most 500 characters, got {formula!r}")
+    known = {"t": t} if y is None else {"t": t, "y": y}
+    words = " and ".join(known)
+    try:
+        tree = ast.parse(formula, mode="eval")
+    except (SyntaxError, ValueError):
+        raise QueryError(f"ConvexLoss.{name} must be a formula in {words}, got {formula!r}") from None
+    for node in ast.walk(tree):
+        named = isinstance(node, ast.Name) and node.id not in (*known, *FUNCTIONS)
+        called = isinstance(node, ast.Call) and not _is_plain(node)
+        odd = isinstance(node, ast.Constant) and not isinstance(node.value, int | float)
+        if not isinstance(node, ALLOWED) or named or called or odd:
+            raise QueryError(f"ConvexLoss.{name} must use {words}, numbers and {sorted(FUNCTIONS)}, got {formula!r}")
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value > 2**1000:
+            raise QueryError(f"ConvexLoss.{name} must have numbers that doubles can hold, got a larger one")
+        if isinstance(node, ast.Constant):
+            node.value = float(node.value)  # type: ignore[arg-type]  # whole numbers could grow without end
+    try:
+        with np.errstate(all="ignore"):
+            found = eval(  # noqa: S307  # only numbers, t, y and the functions above passed the check
+                compile(tree, "slope", "eval"), {"__builtins__": {}}, {**known, **FUNCTIONS}
+            )
+            found = np.broadcast_to(np.asarray(found, dtype=float), t.shape)
+    except (ArithmeticError, TypeError, ValueError):
+        raise QueryError(f"ConvexLoss.{name} must be a formula in {words}, got {formula!r}") from None
+    if np.isnan(found).any():
+        raise QueryError(f"ConvexLoss.{name} must be a number for every {words}, got {formula!r}")
+    return np.asarray(found)
 
 
 def _is_plain(call: ast.Call) -> bool:

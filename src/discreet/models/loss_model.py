@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.models.base import Model, Simulated, Value, column_names, number
+from discreet.models.score_model import ScoreModel
 from discreet.numerics.arrays import Array
 from discreet.posterior import CoefficientDraws
 from discreet.queries.counts_and_sums import Axis
@@ -59,7 +60,7 @@ class LossModel(Model):
 
 
 @dataclass(frozen=True)
-class MarginModel(LossModel):
+class MarginModel(ScoreModel, LossModel):
     """Coefficients of a linear predictor under a normal prior, N(0, 1/precision) each, the intercept included.
 
     Parameters
@@ -257,7 +258,10 @@ class HuberRegression(MarginModel):
 
 @dataclass(frozen=True)
 class PoissonRegression(MarginModel):
-    """Log-mean of a count, linear in the features; `ball` is the largest length of the coefficients."""
+    """Log-mean of a count, linear in the features; `ball` is the largest length of the coefficients.
+
+    It is for a Gibbs posterior; noisy scores do without, since means end with the declared counts.
+    """
 
     ball: float | None = 1.0
 

@@ -25,6 +25,7 @@ from discreet.posterior.record_laws import BernoulliRecord, LevelRecord, OnePara
 from discreet.posterior.records.declared_records import DeclaredRecords
 from discreet.posterior.records.network_answers import NetworkPosterior
 from discreet.posterior.records.regression_answers import RegressionPosterior
+from discreet.posterior.score_coefficients import ScoreCoefficients
 
 __all__ = [
     "BernoulliRecord",
@@ -53,6 +54,7 @@ __all__ = [
     "RecordLaw",
     "RegressionPosterior",
     "Scalar",
+    "ScoreCoefficients",
     "SharesByColumn",
     "beta_from_count",
     "beta_from_two_counts",

@@ -14,11 +14,13 @@ from discreet.errors import QueryError
 from discreet.queries.counts_and_sums import Statistic
 from discreet.queries.influence import Influences
 from discreet.queries.losses.base import Loss, Query
+from discreet.queries.scores.score_law import ScoreLaw
 from discreet.queries.statistics import Statistics
 from discreet.schema.cell import NO_NUMBER, Codes
 from discreet.sources.coded_influences import sums_of_influences
 from discreet.sources.dataset import Design, IntegerArray, collected
 from discreet.sources.readers.identifiers import known, text_of_identifier
+from discreet.sources.scores.score_sources import ScoreSource, collected_scores
 from discreet.sources.sql.cell_sql import LARGEST_EXACT_DOUBLE
 from discreet.sources.sql.kept_rows import BAD_CELL, SEPARATOR, digest_head
 
@@ -78,9 +80,16 @@ class CodedRows:
 
     def design(self, query: Loss) -> AbstractContextManager[Design]:
         """The used rows, in their order."""
+        return collected(query, *self._pieces(query))
+
+    def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
+        """Sums over the used rows."""
+        return collected_scores(query, law, *self._pieces(query))
+
+    def _pieces(self, query: Loss) -> tuple[int, list[dict[str, Codes]]]:
+        """How many rows count, and these, at once."""
         kept = self._kept(query)
-        columns = {name: self.columns[name][kept] for name in query.columns}
-        return collected(query, int(kept.sum()), [columns])
+        return int(kept.sum()), [{name: self.columns[name][kept] for name in query.columns}]
 
     @property
     def _known(self) -> NDArray[np.bool_]:

@@ -1,9 +1,10 @@
 """A dataset: a source of private rows, seen through a schema, under a public id.
 
-A `Source` answers exactly four questions. `count` is the number of units; it looks at no cell but, where units are
+A `Source` answers exactly five questions. `count` is the number of units; it looks at no cell but, where units are
 persons, at their identifiers. `statistics` are exact integers, the same on every engine, format, row order, partition
 and thread count, and so are `influences`, the bounded sums of a second stage. `design` hands the coded rows themselves
-to a mechanism that needs them again and again, in the order of the source. Nothing else leaves a source, and no event
+to a mechanism that needs them again and again, in the order of the source; `scores` answers with sums over them, as
+often as a mechanism asks. Nothing else leaves a source, and no event
 of answering (exception, shape, text) depends on what a row contains.
 
 Private rows as the kernels of convex losses read them: numbers and codes in chunks, never expanded to one-hot.
@@ -23,10 +24,12 @@ from numpy.typing import NDArray
 from discreet.errors import ReleaseError
 from discreet.queries.influence import Influences
 from discreet.queries.losses.base import CHUNK, Loss, Target
+from discreet.queries.scores.score_law import ScoreLaw
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.schema.cell import NO_NUMBER
-from discreet.sources.engines.spill import mapped_zeros
+from discreet.sources.chunks import LARGEST_IN_MEMORY, put, zeros
+from discreet.sources.scores.score_sources import ScoreSource
 
 __all__ = ["Dataset", "Design", "IntegerArray", "Source", "collected"]
 
@@ -35,8 +38,6 @@ IntegerArray = NDArray[np.int64] | NDArray[Any]
 
 Array = NDArray[np.float64]
 Columns = Mapping[str, NDArray[np.int64]]
-
-LARGEST_IN_MEMORY = 2**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class Design:
 
 
 class Source(Protocol):
-    """Where private rows live; only these four answers come out."""
+    """Where private rows live; only these five answers come out."""
 
     def count(self) -> int:
         """The number of units."""
@@ -64,6 +65,9 @@ class Source(Protocol):
 
     def design(self, query: Loss) -> AbstractContextManager[Design]:
         """The used rows as features and targets, private, for as long as the context is open."""
+
+    def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
+        """Sums of bounded scores of the used rows, in whole numbers, for as long as the context is open."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +86,11 @@ def collected(query: Loss, n: int, rows: Iterable[Columns]) -> Iterator[Design]:
     p, c, chunks = len(features.numbers), len(features.categories), max(-(-n // CHUNK), 1)
     in_files = chunks * CHUNK * 8 * (p + c / 4 + 2) > LARGEST_IN_MEMORY
     design = Design(
-        numbers=_zeros(in_files, (chunks, p, CHUNK), np.float64),
-        codes=_zeros(in_files, (chunks, c, CHUNK), np.uint16),
-        targets=_zeros(in_files, (chunks, CHUNK), np.float64),
-        weights=_zeros(in_files, (chunks, CHUNK), np.float64),
-        shrink=_zeros(in_files, (chunks if features.shrinks else 0, CHUNK), np.float64),
+        numbers=zeros(in_files, (chunks, p, CHUNK), np.float64),
+        codes=zeros(in_files, (chunks, c, CHUNK), np.uint16),
+        targets=zeros(in_files, (chunks, CHUNK), np.float64),
+        weights=zeros(in_files, (chunks, CHUNK), np.float64),
+        shrink=zeros(in_files, (chunks if features.shrinks else 0, CHUNK), np.float64),
     )
     at = 0
     for piece in rows:
@@ -105,34 +109,20 @@ def _write(query: Loss, into: Design, start: int, rows: Columns) -> int:
     for j, axis in enumerate(features.numbers):
         good = rows[axis.column] != NO_NUMBER
         number = features.scaled(axis, np.where(good, rows[axis.column], axis.low))
-        _put(into.numbers[:, j], start, number)
+        put(into.numbers[:, j], start, number)
         squared += number**2
         used &= good
     for j, (name, offset) in enumerate(zip(features.categories, features.offsets, strict=True)):
         used &= rows[name] >= 0
-        _put(into.codes[:, j], start, offset + np.maximum(rows[name], 0))
+        put(into.codes[:, j], start, offset + np.maximum(rows[name], 0))
     if features.shrinks:
-        _put(into.shrink, start, features.shrink(squared))
+        put(into.shrink, start, features.shrink(squared))
     if query.target is not None:
         values, good = _targets(query, query.target, rows[query.target.column])
-        _put(into.targets, start, values)
+        put(into.targets, start, values)
         used &= good
-    _put(into.weights, start, used)
+    put(into.weights, start, used)
     return start + size
-
-
-def _put(chunks: NDArray[Any], start: int, rows: NDArray[Any]) -> None:
-    """Write one column from row `start` on: the rest of a chunk, whole chunks, the beginning of another."""
-    first, place = divmod(start, CHUNK)
-    head = min(-place % CHUNK, rows.size)
-    whole = (rows.size - head) // CHUNK
-    if head:
-        chunks[first, place : place + head] = rows[:head]
-    first += place > 0
-    chunks[first : first + whole] = rows[head : head + whole * CHUNK].reshape(whole, CHUNK)
-    tail = rows[head + whole * CHUNK :]
-    if tail.size:
-        chunks[first + whole, : tail.size] = tail
 
 
 def _targets(query: Loss, target: Target, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.bool_]]:
@@ -144,8 +134,6 @@ def _targets(query: Loss, target: Target, rows: NDArray[np.int64]) -> tuple[Arra
     centred = target.axis.centred(np.where(good, rows, target.axis.low))
     if query.plain_target:
         return np.asarray(target.axis.centre + target.axis.unit * centred), good
+    if query.share_target:
+        return np.asarray((centred + target.axis.reach) / (2.0 * target.axis.reach)), good
     return np.asarray(centred / target.axis.reach), good
-
-
-def _zeros(in_files: bool, shape: tuple[int, ...], kind: Any) -> Any:
-    return mapped_zeros(shape, kind) if in_files and 0 not in shape else np.zeros(shape, dtype=kind)

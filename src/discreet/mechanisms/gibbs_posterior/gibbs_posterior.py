@@ -144,6 +144,8 @@ class GibbsPosterior(Mechanism):
         """Inverse temperature, precision, step, steps and cost of one draw: all public."""
         if query.asks != self.answers:
             raise QueryError("GibbsPosterior must have a model with a convex loss, got another")
+        if query.schema.relation != "replace-one":
+            raise QueryError(f"a convex loss must be asked under replace-one, got {query.schema.relation}")
         return _law(self, query)
 
     def guarantee(self, query: Loss) -> Guarantee:

@@ -1,6 +1,7 @@
 """Convex losses: one file each, one line in the registry."""
 
 from discreet.queries.losses.base import Loss, Query, Target
+from discreet.queries.losses.binomial import Binomial
 from discreet.queries.losses.hinge import Hinge
 from discreet.queries.losses.huber import Huber
 from discreet.queries.losses.logistic import Logistic
@@ -10,6 +11,7 @@ from discreet.queries.losses.tabulated import Tabulated
 
 __all__ = [
     "LOSSES",
+    "Binomial",
     "Hinge",
     "Huber",
     "Logistic",
@@ -21,4 +23,6 @@ __all__ = [
     "Target",
 ]
 
-LOSSES: dict[str, type[Loss]] = {loss.name: loss for loss in (Hinge, Huber, Logistic, Poisson, Quadratic, Tabulated)}
+LOSSES: dict[str, type[Loss]] = {
+    loss.name: loss for loss in (Binomial, Hinge, Huber, Logistic, Poisson, Quadratic, Tabulated)
+}

@@ -10,6 +10,7 @@ A row costs phi(z · w, y): phi is convex in the margin t = z · w, its slope is
 | logistic | log(1 + e^t) - y t, y in {0, 1} | 1 | 1/4 | 1 |
 | hinge | max(0, 1 - y t) smoothed over a width, y = ±1 | 1 | 1/width, infinite for width 0 | 2 |
 | huber | (t - y)²/2, linear beyond ±threshold, y in [-1, 1] | threshold | 1 | 2 |
+| binomial | log(1 + e^t) - y t, y in [0, 1] | 1 | 1/4 | 1 |
 | poisson | e^t - y t on [-T, T], y in [0, Y] | max(e^T, Y) | e^T | Y |
 | table | slopes given at equally spaced margins, linear between them | largest entry | largest rise | of a margin |
 | quadratic | half the squared distance of w and z: no margin; G the diameter of all rows, convexity 1 | | 1 | |
@@ -31,6 +32,8 @@ from discreet.errors import QueryError
 from discreet.numerics.arrays import Array
 from discreet.queries.counts_and_sums import Axis, level_column
 from discreet.queries.features import Features
+from discreet.queries.scores.score_branch import ScoreBranch
+from discreet.queries.scores.score_terms import ScoreLink
 from discreet.queries.statistics import Statistics, most_rows_used, used_rows
 from discreet.schema import LabelOnly, Schema
 from discreet.schema.row_counts import KnownSize, UniformSizes
@@ -89,6 +92,7 @@ class Loss(ABC):
     convexity: ClassVar[float] = 0.0  # the least curvature that every conceivable row adds
     normal: ClassVar[bool] = False  # whether the Gibbs posterior is a normal law
     plain_target: ClassVar[bool] = False  # whether a numeric target is taken as it is, not as its place in [-1, 1]
+    share_target: ClassVar[bool] = False  # whether it is taken as its place in [0, 1]
     by: ClassVar[None] = None
     family: ClassVar[None] = None
     groups: ClassVar[tuple[str, ...]] = ()
@@ -131,6 +135,16 @@ class Loss(ABC):
     @property
     def means(self) -> Margins | None:
         """The mean of the target at a margin, where the loss is a likelihood."""
+        return None
+
+    @property
+    def score_link(self) -> ScoreLink | None:
+        """The same of the target's place between its bounds, 0 to 1, where noisy scores can ask for it."""
+        return None
+
+    @property
+    def score_branch(self) -> ScoreBranch | None:
+        """What compiled kernels know of that mean."""
         return None
 
     def predicted(self, margins: Array) -> NDArray[Any]:
@@ -207,8 +221,6 @@ class Loss(ABC):
     @property
     def largest_total(self) -> int:
         """A public upper bound on the number of used rows."""
-        if self.schema.relation != "replace-one":
-            raise QueryError(f"a convex loss must be asked under replace-one, got {self.schema.relation}")
         return most_rows_used(self.schema)
 
     @property

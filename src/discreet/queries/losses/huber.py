@@ -2,7 +2,12 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from discreet.queries.losses.base import Branch, Loss
+from discreet.queries.scores.score_branch import PLACE, ScoreBranch
+from discreet.queries.scores.score_links import identity_link
+from discreet.queries.scores.score_terms import ScoreLink
 
 __all__ = ["Huber"]
 
@@ -22,6 +27,16 @@ class Huber(Loss):
     def steepest(self) -> float:
         """Where it is linear."""
         return self.threshold
+
+    @property
+    def score_link(self) -> ScoreLink:
+        """The mean is the margin, as far as the target goes; errors have the size of the threshold."""
+        return identity_link(lambda t: np.full_like(t, 0.25 * self.threshold**2))
+
+    @property
+    def score_branch(self) -> ScoreBranch:
+        """The margin as a place between the bounds."""
+        return ScoreBranch(PLACE, -1.0, 1.0)
 
     @property
     def branch(self) -> Branch:

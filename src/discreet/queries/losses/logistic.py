@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from discreet.accounting.gibbs import LOGISTIC_OF_ONE_FEATURE
 from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Loss, Margins
+from discreet.queries.scores.score_branch import LOGISTIC, ScoreBranch
+from discreet.queries.scores.score_links import logistic_link
+from discreet.queries.scores.score_terms import ScoreLink
 
 __all__ = ["Logistic"]
 
@@ -36,6 +39,16 @@ class Logistic(Loss):
         from scipy.special import expit
 
         return Margins(expit, lambda t: 0.25 / np.cosh(np.clip(0.5 * t, -300.0, 300.0)) ** 2)
+
+    @property
+    def score_link(self) -> ScoreLink:
+        """The target is its own place."""
+        return logistic_link()
+
+    @property
+    def score_branch(self) -> ScoreBranch:
+        """The probability of the second level."""
+        return ScoreBranch(LOGISTIC)
 
     def predicted(self, margins: Array) -> NDArray[Any]:
         """The level that is more probable on average over the draws."""

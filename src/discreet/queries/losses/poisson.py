@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from discreet.numerics.arrays import Array
 from discreet.queries.features import ROUNDED_UP
 from discreet.queries.losses.base import Loss, Margins
+from discreet.queries.scores.score_branch import EXPONENTIAL, ScoreBranch
+from discreet.queries.scores.score_links import poisson_link
+from discreet.queries.scores.score_terms import ScoreLink
 
 __all__ = ["Poisson"]
 
@@ -47,6 +50,16 @@ class Poisson(Loss):
             return np.asarray(np.exp(np.clip(t, -farthest, farthest)))
 
         return Margins(rate, rate)
+
+    @property
+    def score_link(self) -> ScoreLink:
+        """Of the share of the largest count: no ball is needed where means end there."""
+        return poisson_link(self.axis.ends[1])
+
+    @property
+    def score_branch(self) -> ScoreBranch:
+        """The mean as a share of the largest count."""
+        return ScoreBranch(EXPONENTIAL, setting=1.0 / self.axis.ends[1])
 
     def predicted(self, margins: Array) -> NDArray[Any]:
         """The expected count, within its bounds."""

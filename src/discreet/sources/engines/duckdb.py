@@ -14,7 +14,7 @@ Arrow go to the engine. Tables of many columns gain most: there is no SQL to pla
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -24,11 +24,13 @@ import numpy as np
 from discreet.errors import ReleaseError
 from discreet.queries.influence import Influences
 from discreet.queries.losses.base import Loss
+from discreet.queries.scores.score_law import ScoreLaw
 from discreet.queries.statistics import Statistics
 from discreet.schema.arrow_cell import arrow_coded
 from discreet.schema.cell import Codes
 from discreet.sources.dataset import Design, IntegerArray, collected
 from discreet.sources.engines.spill import engine_folder
+from discreet.sources.scores.score_sources import ScoreSource, collected_scores
 from discreet.sources.sql.cell_sql import Held, most_rows
 from discreet.sources.sql.influence_sql import influence_sums
 from discreet.sources.sql.kept_rows import number_of_persons
@@ -37,6 +39,8 @@ from discreet.sources.sql.statements import Grouping, coded, groupings, marginal
 __all__ = ["DuckDB", "Origin", "coded_batch", "connect", "is_plain"]
 
 T = TypeVar("T")
+R = TypeVar("R")
+Collect = Callable[[int, Iterable[Mapping[str, Codes]]], AbstractContextManager[R]]
 
 # For each set of columns, tuples of codes, n and sums, one for each combination of levels that holds rows.
 Marginals = dict[tuple[str, ...], list[tuple[Any, ...]]]
@@ -128,25 +132,38 @@ class DuckDB:
 
         return self._tried(answer)
 
-    @contextmanager
-    def design(self, query: Loss) -> Iterator[Design]:
+    def design(self, query: Loss) -> AbstractContextManager[Design]:
         """The used rows; a failure is a ReleaseError that says nothing about them."""
+        return self._read(query, partial(collected, query))
+
+    def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
+        """Sums over the used rows; a failure says nothing about them."""
+        return self._read(query, partial(collected_scores, query, law))
+
+    @contextmanager
+    def _read(self, query: Loss, collect: Collect[R]) -> Iterator[R]:
+        """What is collected of the rows of a query, which are read once."""
         with ExitStack() as stack:
-            design = self._plain(stack, query) if is_plain(query, self.held) else None
-            if design is None:
+            found = self._plain(stack, query, collect) if is_plain(query, self.held) else None
+            if found is None:
                 text = rows_in_order(query, self.held, ROWS, self.id).sql(dialect="duckdb", copy=False)
-                design = self._tried(lambda connection, attach: _collected(stack, connection, attach, query, text))
-            yield design
+
+                def answer(connection: Any, attach: Callable[[], None]) -> R:
+                    return _collected(stack, connection, attach, query, text, collect)
+
+                found = self._tried(answer)
+            yield found
 
     def _scan(self, query: Statistics, grouping: Grouping, rows_at_most: int | None) -> str:
         return coded(query, grouping, self.held, ROWS, self.id, rows_at_most).sql(dialect="duckdb", copy=False)
 
-    def _plain(self, stack: ExitStack, query: Loss) -> Design | None:
+    def _plain(self, stack: ExitStack, query: Loss, collect: Collect[R]) -> R | None:
         """The rows of a plain query while the stack lives; None where Arrow fails: to the engine they mean the same."""
         try:
             batches = self.origins[0].batches([self.held[name].column for name in query.columns])
             pieces = (coded_batch(query, self.held, batch) for batch in batches)
-            return stack.enter_context(collected(query, query.largest_total, pieces))
+            size = query.largest_total if query.schema.relation == "replace-one" else self.origins[0].count()
+            return stack.enter_context(collect(size, pieces))
         except Exception:  # as below: its text may quote rows
             return None
 
@@ -191,15 +208,18 @@ def connect(files: Sequence[str] = (), threads: int | None = None) -> Iterator[A
             yield connection
 
 
-def _collected(stack: ExitStack, connection: Any, attach: Callable[[], None], query: Loss, text: str) -> Design:
-    """The rows of one scan as a design that lives as long as the stack."""
+def _collected(
+    stack: ExitStack, connection: Any, attach: Callable[[], None], query: Loss, text: str, collect: Collect[R]
+) -> R:
+    """The rows of one scan, for as long as the stack lives."""
     attach()
     size = query.largest_total
     if query.total is None:  # persons keep as many rows as they have, up to their bound
-        size = min(size, int(connection.sql(text).aggregate("count(*)").fetchall()[0][0]))
+        counted = int(connection.sql(text).aggregate("count(*)").fetchall()[0][0])
+        size = min(size, counted) if query.schema.relation == "replace-one" else counted
         attach()
     reader = connection.sql(text).to_arrow_reader(BATCH)
-    return stack.enter_context(collected(query, size, (_columns(query, batch) for batch in reader)))
+    return stack.enter_context(collect(size, (_columns(query, batch) for batch in reader)))
 
 
 def _columns(query: Loss, rows: Any) -> dict[str, Any]:

@@ -1,0 +1,5 @@
+"""Coefficients given released noisy scores: the features' law as far as it is known, and a normal law of theta."""
+
+from discreet.inference.scores.score_posterior import ScoreEvidence, ThetaLaw
+
+__all__ = ["ScoreEvidence", "ThetaLaw"]

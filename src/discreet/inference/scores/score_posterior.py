@@ -1,0 +1,110 @@
+"""Theta given a release of noisy scores: a mixture of normal laws, one for every drawn law of the features.
+
+Under each law the equation of the scores is straight around the most probable theta, found by Gauss-Newton; the law of
+the features is drawn anew for every component, so that what is not known of it widens the mixture.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.inference.scores.feature_law import feature_law
+from discreet.inference.scores.score_equation import ScoreEquation, pooled, score_equation
+from discreet.numerics.arrays import Array
+from discreet.queries.scores import ScoreTerms, ScoreWalk, Totals
+
+__all__ = ["ScoreEvidence", "ThetaLaw"]
+
+ROUNDS, STILL = 30, 1e-2  # Gauss-Newton steps, and a step that ends them, in deviations
+FULL, DAMPED = 8, 0.5  # steps of full length, and what later ones are cut to
+LONGEST = 3.0  # a step, in deviations of all directions together
+MOST_LAWS, FEWEST_LAWS, LAWS = 60, 10, 1200  # laws of the features: about so many over the directions
+MOST_DIRECTIONS = 150  # above it covariances of features cannot be drawn in the time of an answer
+
+
+@dataclass(frozen=True)
+class ThetaLaw:
+    """Normal laws of theta that count the same, (laws, dz + 1), in the coordinates u; covariances by law."""
+
+    means: Array
+    covariances: Array
+    log_evidence: float
+
+    @property
+    def mean(self) -> Array:
+        """Of the mixture."""
+        return np.asarray(self.means.mean(axis=0))
+
+    @property
+    def covariance(self) -> Array:
+        """Of the mixture."""
+        apart = self.means - self.mean
+        return np.asarray(self.covariances.mean(axis=0) + apart.T @ apart / len(apart))
+
+
+@dataclass(frozen=True)
+class ScoreEvidence:
+    """A release in real units, and the walk that it took: `map` and frame follow from totals and moments."""
+
+    terms: ScoreTerms
+    totals: Totals
+    moments: Array | None
+    points: Array
+    scores: Array
+    walk: ScoreWalk
+
+    def law(self, precision: Array, seed: int = 0) -> ThetaLaw:
+        """Theta under a normal prior around 0 with this precision matrix."""
+        if self.terms.directions > MOST_DIRECTIONS:
+            return self._straight(precision)
+        rng = np.random.default_rng(seed)
+        known = feature_law(self.terms, self.totals, self.walk.frame, self.walk.spread, self.moments, rng)
+        omega = pooled(self.terms, self.totals.size)
+        laws = int(np.clip(LAWS / self.terms.directions, FEWEST_LAWS, MOST_LAWS))
+        means: list[Array] = []
+        covariances: list[Array] = []
+        evidences: list[float] = []
+        theta = omega @ self.points
+        for _ in range(laws):
+            u = self.upon(known.drawn(rng))
+            equation = score_equation(self.terms, self.totals.size, omega, self.points, self.scores, u)
+            theta, covariance, evidence = _settled(equation, precision, theta)
+            means.append(theta)
+            covariances.append(covariance)
+            evidences.append(evidence)
+        highest = max(evidences)
+        average = highest + float(np.log(np.mean(np.exp(np.array(evidences) - highest))))
+        return ThetaLaw(np.array(means), np.array(covariances), average)
+
+    def upon(self, z: Array) -> Array:
+        """Records u of centred records z."""
+        slopes = self.walk.map[1:, 1:] @ self.walk.frame.basis
+        return np.column_stack([np.full(len(z), self.walk.map[0, 0]), z @ slopes.T])
+
+    def _straight(self, precision: Array) -> ThetaLaw:
+        """What the filter knows, coordinate by coordinate along the axes, with this prior in place of its own."""
+        held = self.walk.filter
+        noise = 1.0 / held.known + 1.0 / held.curve
+        turn = self.walk.turned_axes
+        known = (turn / noise) @ turn.T + precision
+        covariance = np.linalg.inv(known)
+        mean = covariance @ (turn @ (held.pull / held.known / noise))
+        return ThetaLaw(mean[np.newaxis], covariance[np.newaxis], float("nan"))
+
+
+def _settled(equation: ScoreEquation, prior: Array, theta: Array) -> tuple[Array, Array, float]:
+    """The most probable theta, its covariance, and the logarithm of the evidence, up to a constant of the release."""
+    for step in range(ROUNDS):
+        likelihood = equation.straight(theta)
+        lower = np.linalg.cholesky(likelihood.precision + prior)
+        aim = np.linalg.solve(lower, likelihood.pull)
+        move = np.linalg.solve(lower.T, aim) - theta
+        length = float(np.linalg.norm(lower.T @ move))
+        cut = min(1.0, LONGEST * np.sqrt(len(theta)) / max(length, 1e-300))
+        theta = theta + move * (cut if step < FULL else cut * DAMPED)
+        if length < STILL * np.sqrt(len(theta)):
+            break
+    half = np.linalg.inv(lower)
+    evidence = 0.5 * (float(np.linalg.slogdet(prior)[1]) + float(aim @ aim) - likelihood.quadratic)
+    evidence += likelihood.log_volume - float(np.log(np.diag(lower)).sum())
+    return theta, half.T @ half, evidence - 0.5 * len(theta) * float(np.log(2.0 * np.pi))

@@ -1,0 +1,1 @@
+"""Noisy scores of a regression."""

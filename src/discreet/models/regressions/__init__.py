@@ -1,0 +1,1 @@
+"""Regressions that have their own files."""

@@ -1,0 +1,1 @@
+"""Sums of bounded scores of private rows, in whole numbers."""
