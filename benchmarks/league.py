@@ -30,7 +30,9 @@ from benchmarks.peers import diffprivlib_fits
 from benchmarks.reference_draws import FITS, ideal_draws, sigmoid
 from benchmarks.tables import DATA, Task, abalone, adult, mnist
 from discreet.queries.losses.base import Loss
+from discreet.queries.scores.score_law import ScoreLaw
 from discreet.sources.dataset import Dataset, Design
+from discreet.sources.scores.score_sources import LocalScores
 
 EPSILONS, DELTA = (0.1, 0.5, 1.0, 3.0), 1e-5
 CS = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -54,10 +56,15 @@ class EncodedOnce:
     """A source that has read its rows already: 20 releases need not read them 20 times."""
 
     held: Design
+    whole: LocalScores
 
     @contextmanager
     def design(self, query: Loss) -> Iterator[Design]:
         yield self.held
+
+    @contextmanager
+    def scores(self, query: Loss, law: ScoreLaw) -> Iterator[LocalScores]:
+        yield LocalScores(law, self.whole.rows)
 
 
 def run() -> None:
@@ -90,9 +97,9 @@ def compared(task: Task, peers: tuple[str, ...], counted: dict[str, list[int]]) 
     """A line for each budget, and whether anything in it was lost."""
     print(f"  {task.name}: {len(task.train):,} rows, {task.query.features.size} coefficients", flush=True)
     for epsilon, cells in league(task, everything="OPS" in peers):
-        ours, lost = cells["scores"], []
+        found, lost = cells["scores"], []
         for peer in peers:
-            better = [mine < theirs for mine, theirs in zip(ours, cells[peer], strict=True)]
+            better = [mine < theirs for mine, theirs in zip(found, cells[peer], strict=True)]
             counted[peer] = [old + new for old, new in zip(counted[peer], [*map(int, better), 1], strict=True)]
             lost += [f"{kind} to {peer}" for kind, won in zip(("error", "log loss"), better, strict=True) if not won]
         shown = "".join(
@@ -110,8 +117,13 @@ def league(task: Task, everything: bool) -> Iterator[tuple[float, dict[str, Judg
     theirs = diffprivlib_judged(task) if everything else {}
     alone = {"base": judged(np.full((1, truth.size), labels.mean()), truth), "no privacy": not_private(task)}
     opened = dc.open(task.train, task.schema, id=task.name)
-    with opened.source.design(task.query) as design, threadpool_limits(1, user_api="blas"):  # two threads are slower
-        dataset = Dataset(opened.id, opened.schema, EncodedOnce(design))  # type: ignore[arg-type]
+    constants = ours(EPSILONS[0]).constants(task.query)
+    with (
+        opened.source.design(task.query) as design,
+        opened.source.scores(task.query, constants) as whole,
+        threadpool_limits(1, user_api="blas"),  # two threads are slower
+    ):
+        dataset = Dataset(opened.id, opened.schema, EncodedOnce(design, whole))  # type: ignore[arg-type]
         for seed, epsilon in enumerate(EPSILONS):
             short = dc.GibbsPosterior(epsilon, DELTA, steps="short")
             drawn = dc.simulate(task.model, dataset, short, runs=FITS, seed=seed)
@@ -129,9 +141,13 @@ def league(task: Task, everything: bool) -> Iterator[tuple[float, dict[str, Judg
             yield epsilon, cells | alone
 
 
+def ours(epsilon: float) -> dc.NoisyScore:
+    return dc.NoisyScore(epsilon=epsilon, delta=DELTA)
+
+
 def scored(task: Task, dataset: Dataset, epsilon: float, seed: int) -> Judged:
     """Posterior predictions of independent releases of noisy scores."""
-    releases = dc.simulate(task.model, dataset, dc.NoisyScore(epsilon=epsilon, delta=DELTA), runs=FITS, seed=seed)
+    releases = dc.simulate(task.model, dataset, ours(epsilon), runs=FITS, seed=seed)
     upper = [release.posterior().predict_proba(task.test)[:, 1] for release in releases]
     return judged(np.stack(upper), task.arrays["truth"])
 
