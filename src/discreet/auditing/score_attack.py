@@ -1,7 +1,7 @@
 """Attacks on noisy scores: two tables that differ in one unit whose sums are far apart in every stage at once.
 
 What is asked of the rows depends on what was released. The search follows one path without noise, on a table of corner
-rows, and takes the unit whose whole vectors along that path, measured in the noise, are furthest from those of another,
+and middle rows, and takes the unit whose whole vectors along that path, measured in the noise, are furthest from those of another,
 or longest where units come and go. The test statistic of such a pair is the exact log-likelihood ratio.
 """
 
@@ -55,7 +55,7 @@ def score_pairs(mechanism: Any, query: Loss) -> list[ScorePair]:
     law, corners = mechanism.constants(query), corner_rows(query)
     owned, adds = query.schema.unit.max_records, query.schema.relation == "add-remove"
     units = min(max(query.largest_total // owned, 1), MOST_UNITS)
-    others = corners[np.arange(units - 1) % len(corners)]
+    others = _inner(query, corners[np.arange(units - 1) % len(corners)])
     silent: NoiseSource = _Silent()
     value = mechanism.apply(silent, query, _table(query, others, corners[:1]))
     sigmas = law.sigmas
@@ -71,6 +71,14 @@ def score_pairs(mechanism: Any, query: Loss) -> list[ScorePair]:
     old, new = divmod(int(np.argmax(costs)), len(corners))
     here, there = (_table(query, others, corners[at : at + 1]) for at in (old, new))
     return [ScorePair(query, here, there, float(costs[old, new]))]
+
+
+def _inner(query: Loss, cells: Cells) -> Cells:
+    """Every second row with its numbers in the middle: corner rows are then longer than most, and are shrunk."""
+    found = cells.copy()
+    for axis in query.features.numbers:
+        found[::2, query.columns.index(axis.column)] = int(axis.of_values(np.array(0.5 * (axis.lower + axis.upper))))
+    return found
 
 
 def _vector(

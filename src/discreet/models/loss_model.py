@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.checks import positive
 from discreet.errors import QueryError
 from discreet.models.base import Model, Simulated, Value, column_names, number
-from discreet.models.score_model import ScoreModel
+from discreet.models.regressions.score_model import ScoreModel
 from discreet.numerics.arrays import Array
 from discreet.posterior import CoefficientDraws
 from discreet.queries.counts_and_sums import Axis

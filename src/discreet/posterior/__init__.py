@@ -25,7 +25,7 @@ from discreet.posterior.record_laws import BernoulliRecord, LevelRecord, OnePara
 from discreet.posterior.records.declared_records import DeclaredRecords
 from discreet.posterior.records.network_answers import NetworkPosterior
 from discreet.posterior.records.regression_answers import RegressionPosterior
-from discreet.posterior.score_coefficients import ScoreCoefficients
+from discreet.posterior.records.score_coefficients import ScoreCoefficients
 
 __all__ = [
     "BernoulliRecord",

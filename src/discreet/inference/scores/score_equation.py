@@ -54,9 +54,9 @@ class ScoreEquation:
         return StraightScores(whitened.T @ whitened, whitened.T @ aim, float(aim @ aim), log_volume)
 
 
-def pooled(terms: ScoreTerms, size: float) -> Array:
-    """Weights omega of the steps: early points were far from where theta is, which matters more the less noise."""
-    rising = (np.arange(terms.steps) + 1.0) ** terms.fading(size)
+def pooled(steps: int) -> Array:
+    """Weights omega of the steps, rising slowly: first points were far from theta, where a wrong law matters most."""
+    rising = np.sqrt(np.arange(steps) + 1.0)
     return np.asarray(rising / rising.sum())
 
 

@@ -59,7 +59,7 @@ class ScoreEvidence:
             return self._straight(precision)
         rng = np.random.default_rng(seed)
         known = feature_law(self.terms, self.totals, self.walk.frame, self.walk.spread, self.moments, rng)
-        omega = pooled(self.terms, self.totals.size)
+        omega = pooled(self.terms.steps)
         laws = int(np.clip(LAWS / self.terms.directions, FEWEST_LAWS, MOST_LAWS))
         means: list[Array] = []
         covariances: list[Array] = []
@@ -74,7 +74,7 @@ class ScoreEvidence:
             evidences.append(evidence)
         highest = max(evidences)
         average = highest + float(np.log(np.mean(np.exp(np.array(evidences) - highest))))
-        return ThetaLaw(np.array(means), np.array(covariances), average)
+        return ThetaLaw(np.array(means), np.array(covariances, dtype=np.float64), average)
 
     def upon(self, z: Array) -> Array:
         """Records u of centred records z."""
@@ -87,7 +87,7 @@ class ScoreEvidence:
         noise = 1.0 / held.known + 1.0 / held.curve
         turn = self.walk.turned_axes
         known = (turn / noise) @ turn.T + precision
-        covariance = np.linalg.inv(known)
+        covariance = np.asarray(np.linalg.inv(known), dtype=np.float64)
         mean = covariance @ (turn @ (held.pull / held.known / noise))
         return ThetaLaw(mean[np.newaxis], covariance[np.newaxis], float("nan"))
 

@@ -171,8 +171,9 @@ class NoisyScore(Mechanism):
         law, laws = self.constants(pair.query), self.laws(pair.query)
 
         def score(values: Sequence[Mapping[str, Any]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+            asked = [_asked(law, value) for value in values]
             tables = (pair.dataset.source, pair.neighbour.source)
-            sides = [_log_densities(law, laws, pair.query, source, values) for source in tables]
+            sides = [_log_densities(law, laws, pair.query, source, values, asked) for source in tables]
             return np.asarray(np.round(sides[0] - sides[1], 9))
 
         return score
@@ -205,19 +206,27 @@ def _noisy(noise: NoiseSource, law: DiscreteGaussian | None, exact: np.ndarray[A
     return np.array(noisy, dtype=object).reshape(exact.shape)
 
 
+def _asked(law: ScoreLaw, value: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The maps of stages 1 and 2 that a release has chosen."""
+    totals = law.totals(value)
+    return first_map(law.terms, totals), walk(law.terms, totals, law.moments(value)).map
+
+
 def _log_densities(
-    law: ScoreLaw, laws: Mapping[str, DiscreteGaussian], query: Loss, source: Any, values: Sequence[Mapping[str, Any]]
+    law: ScoreLaw,
+    laws: Mapping[str, DiscreteGaussian],
+    query: Loss,
+    source: Any,
+    values: Sequence[Mapping[str, Any]],
+    asked: Sequence[tuple[Any, Any]],
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Of released values on one table, up to what is the same for every table."""
     found = np.zeros(len(values))
     with source.scores(query, law) as rows:
         first = rows.totals()
-        for i, value in enumerate(values):
-            totals = law.totals(value)
-            exact = dict(first)
-            if law.has_moments:
-                exact |= rows.moments(first_map(law.terms, totals))
-            score = rows.scores(walk(law.terms, totals, law.moments(value)).map)
+        for i, (value, (of_moments, of_scores)) in enumerate(zip(values, asked, strict=True)):
+            exact = first | (rows.moments(of_moments) if law.has_moments else {})
+            score = rows.scores(of_scores)
             exact["scores"] = np.array([score(point) for point in np.asarray(value["points"], dtype=float)])
             for name in laws:
                 apart = np.asarray(value[name], dtype=object) - np.asarray(exact[name], dtype=object)
