@@ -131,7 +131,7 @@ def walked(model: Any, mechanism: Any, folder: Path, run: Callable[..., str]) ->
 def _scores(model: Any, mechanism: Any, schema: dc.Schema) -> Any:
     """The test statistic of an audit on a few releases of one of its pairs."""
     query = model.query(schema)
-    pair = attack.SEARCHES[query.asks](mechanism, query)[0]
+    pair = attack.suspected_pairs(mechanism, query)[0]
     return mechanism.score(pair)(mechanism.repeated(SeededNoise(5), query, pair.dataset, 4))
 
 

@@ -30,7 +30,11 @@ MODELS: dict[str, tuple[Any, ...]] = {
     "BadCells": (dc.BadCells(("age", "ward")),),
     "BayesianNetwork": (dc.BayesianNetwork({"ward": (), "stage": ("ward",)}),),
     "BetaBernoulli": (dc.BetaBernoulli("smoker", prior=(6.0, 12.0)),),
-    "ConvexLoss": (dc.ConvexLoss("smoker", ("age", "ward")),),
+    "BinomialRegression": (dc.BinomialRegression("visits", ("age", "ward")),),
+    "ConvexLoss": (
+        dc.ConvexLoss("smoker", ("age", "ward")),
+        dc.ConvexLoss("smoker", ("age", "ward"), slope="tanh(t) - y", bound=2.0, mean="tanh(t)"),
+    ),
     "DirichletCategorical": (dc.DirichletCategorical("ward", prior=6.0),),
     "EventLogHMM": (dc.EventLogHMM("ward", "month", ("stage",), states=2),),
     "GammaExponential": (dc.GammaExponential("wait", prior=(6.0, 12.0)),),
@@ -64,6 +68,10 @@ MECHANISMS: dict[str, tuple[Any, ...]] = {
     "GibbsPosterior": (
         dc.GibbsPosterior(epsilon=1.0, delta=1e-5, steps=50),
         dc.GibbsPosterior(epsilon=1.0, delta=1e-5, sampler="exact"),
+    ),
+    "NoisyScore": (
+        dc.NoisyScore(epsilon=1.0, delta=1e-5, steps=4),
+        dc.NoisyScore(rho=0.5, steps=2, shares=(1.0, 1.0, 2.0)),
     ),
     "NoisyStatistics": (
         dc.NoisyStatistics(epsilon=0.5),

@@ -9,6 +9,7 @@ from pairs import one_per_pair, valid_pairs
 
 ONE_PARAMETER = {"BetaBernoulli", "GammaExponential", "GammaPoisson", "NormalMean", "StatisticalQuery"}
 LOSSES = {
+    "BinomialRegression",
     "ConvexLoss",
     "HingeClassifier",
     "HuberRegression",
@@ -16,11 +17,13 @@ LOSSES = {
     "PoissonRegression",
     "QuadraticMean",
 }
+MEANS = {"BinomialRegression", "ConvexLoss", "HuberRegression", "LogisticRegression", "PoissonRegression"}
 FITTING = {
     "ConcentratedSample": {*ONE_PARAMETER, "DirichletCategorical"},
     "DiffusedSample": {*ONE_PARAMETER, "DirichletCategorical"},
     "DirectSample": {*ONE_PARAMETER, "DirichletCategorical"},
     "GibbsPosterior": LOSSES,
+    "NoisyScore": MEANS,
     "NoisyStatistics": set(MODELS) - LOSSES,
     "PosteriorSample": {*ONE_PARAMETER, "BayesianNetwork", "DirichletCategorical", "NaiveBayes"},
     "PrivateAnnealing": {"EventLogHMM"},

@@ -154,7 +154,7 @@ def test_audits_replace_labels_only_and_stay_below_the_claim() -> None:
 def test_a_replaced_record_is_not_protected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slopes between 0 and 1, where a whole row moves further than its label: the weaker unit is weaker in fact."""
     monkeypatch.setattr(
-        loss_attack, "_neighbours", lambda _, corners: np.ones((len(corners), len(corners)), dtype=bool)
+        loss_attack, "may_replace", lambda _, corners: np.ones((len(corners), len(corners)), dtype=bool)
     )
     model = dc.ConvexLoss("y", ("a", "b"), slope="0.001 * t + 0.5 - 0.5 * y", precision=1.0)
     mechanism, schema = dc.GibbsPosterior(EPSILON, DELTA), labelled("y")

@@ -108,7 +108,7 @@ class Release:
         """
         query: Any = self.query  # with noise on its statistics, if any
         laws = self.mechanism.laws(query)
-        meaning = self.mechanism.meanings(query) if laws else {}
+        meaning = query.meanings if laws else {}
         return {name: {**law.to_json(), **meaning[name]} for name, law in laws.items()}
 
     def posterior(

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.ConvergenceWarn
 # of each mechanism one model, the quickest; of each family one model whose parameter it is
 QUICK = {
     "GibbsPosterior": "QuadraticMean",
+    "NoisyScore": "LogisticRegression",
     "PrivateAnnealing": "EventLogHMM",
     "PrivateGibbs": "EventLogHMM",
 }

@@ -9,9 +9,11 @@ bound that holds never fails.
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from score_vectors import (
     Asked,
@@ -265,3 +267,104 @@ def test_weights_that_use_the_target_are_caught_where_labels_are_private() -> No
     assert (np.abs(first - second) <= allowed * 2.0**20).all()
     _, first, second = slopes_of_both_labels(law, reweighted)
     assert (np.abs(first - second) > 1.5 * allowed * 2.0**20).any()
+
+
+TABLE_ROWS = 600
+FACTS: dict[str, dict[str, Any]] = {
+    "records": {},
+    "records that come and go": {"relation": "add-remove", "n_max": 1000},
+    "persons": {"unit": dc.Person("who", max_records=3)},
+    "persons that come and go": {"unit": dc.Person("who", max_records=3), "relation": "add-remove", "n_max": 1000},
+    "labels": {"unit": dc.LabelOnly("y")},
+}
+
+
+def patients(facts: dict[str, Any], **cells: Any) -> dc.Dataset:
+    rng = np.random.default_rng(0)
+    x, who = rng.uniform(-1, 1, TABLE_ROWS), rng.integers(200, size=TABLE_ROWS)
+    y = (rng.random(TABLE_ROWS) < 1 / (1 + np.exp(-3 * x))).astype(int)
+    table = pd.DataFrame({"x": x, "ward": rng.choice(["A", "B"], TABLE_ROWS), "y": y, "who": who}).assign(**cells)
+    columns = {"x": dc.Bounded(-1, 1, missing="exclude"), "ward": dc.Categorical(["A", "B"]), "y": dc.Binary()}
+    columns["x"] = dc.Bounded(-1, 1) if "unit" in facts and isinstance(facts["unit"], dc.LabelOnly) else columns["x"]
+    return dc.open(table, dc.Schema(columns, **facts), id="patients")
+
+
+@pytest.mark.parametrize("features", [("x",), ("ward",), ("x", "ward")])
+@pytest.mark.parametrize("name", FACTS)
+def test_a_release_is_paid_saved_and_read_under_every_relation_and_unit(
+    name: str, features: tuple[str, ...], tmp_path: Path
+) -> None:
+    data = patients(FACTS[name])
+    ledger = dc.Ledger.create(tmp_path / "l.ledger", dc.Budget(epsilon=4.0, delta=1e-5), "zcdp")
+    model, mechanism = dc.LogisticRegression("y", features), dc.NoisyScore(epsilon=3.0, delta=1e-6, steps=5)
+    release = dc.release(model, data, mechanism, ledger)
+    release.save(tmp_path / "r.json")
+    assert dc.load(tmp_path / "r.json") == release
+    assert dc.release(model, data, mechanism, ledger) == release
+    assert release.guarantee.epsilon(1e-6) <= 3.0
+    assert set(release.noise) <= {*FIRST, *SECOND, *LAST}
+    assert "scores" in release.noise
+    assert ("sums" in release.noise) == ("x" in features and name != "labels")
+    mean = dict(zip(model.query(data.schema).features.names, release.posterior().mean(), strict=True))
+    assert "x" not in mean or mean["x"] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("model", "facts", "message"),
+    [
+        (dc.HingeClassifier("y", ("x",)), {}, "NoisyScore must have a model that declares the mean of its target"),
+        (dc.QuadraticMean(("x",)), {}, "NoisyScore must have a model that declares the mean of its target"),
+        (dc.ConvexLoss("y", ("x",)), {}, "NoisyScore must have a model that declares the mean of its target"),
+        (dc.LogisticRegression("y", ("x",), intercept=False), {}, "NoisyScore must have a model with an intercept"),
+    ],
+)
+def test_what_noisy_scores_cannot_answer_is_refused_before_anything_is_spent(
+    model: Any, facts: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    ledger = dc.Ledger.create(tmp_path / "l.ledger", dc.Budget(epsilon=4.0, delta=1e-5))
+    columns = {"x": dc.Bounded(-1, 1), "y": dc.Binary()}
+    table = pd.DataFrame({"x": [0.0, 1.0], "y": [0, 1]})
+    with pytest.raises(dc.QueryError, match=message):
+        dc.release(model, dc.open(table, dc.Schema(columns), id="t"), dc.NoisyScore(rho=0.1), ledger)
+    assert not ledger.entries()
+
+
+def test_a_column_that_excludes_is_refused_where_labels_are_private() -> None:
+    """Whether a row is used would depend on its label, and totals are released exactly."""
+    for column, target in (
+        (dc.Bounded(-1, 1, missing="exclude"), dc.Binary()),
+        (dc.Bounded(-1, 1), dc.Binary(missing="exclude")),
+    ):
+        schema = dc.Schema({"x": column, "y": target}, n=10, unit=dc.LabelOnly("y"))
+        with pytest.raises(dc.QueryError, match="no column that excludes rows where only labels are private"):
+            MECHANISM.guarantee(dc.LogisticRegression("y", ("x",)).query(schema))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "must get epsilon and delta, or rho"),
+        ({"epsilon": 1.0}, "must get epsilon and delta, or rho"),
+        ({"epsilon": 1.0, "delta": 1e-6, "rho": 1.0}, "must get epsilon and delta, or rho"),
+        ({"rho": 0.0}, "NoisyScore.rho must be"),
+        ({"rho": 1.0, "steps": 0}, "NoisyScore.steps must be a whole number from 1"),
+        ({"rho": 1.0, "steps": True}, "NoisyScore.steps must be a whole number from 1"),
+        ({"rho": 1.0, "shares": (1.0, 1.0)}, "NoisyScore.shares must be three numbers"),
+        ({"rho": 1.0, "shares": (1.0, 0.0, 1.0)}, "NoisyScore.shares must be"),
+    ],
+)
+def test_arguments_are_checked(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(dc.GuaranteeError, match=message):
+        dc.NoisyScore(**options)
+
+
+def test_a_calibration_says_the_noise_of_a_score() -> None:
+    """The deviation that a release has, without a table."""
+    found = dc.NoisyScore.calibrate(directions=4, epsilon=1.0, delta=1e-6, steps=10)
+    schema = dc.Schema({"x": dc.Bounded(-1, 1), "ward": dc.Categorical(["A", "B", "C"]), "y": dc.Binary()}, n=100_000)
+    mechanism = dc.NoisyScore(epsilon=1.0, delta=1e-6, steps=10)
+    law = mechanism.constants(dc.LogisticRegression("y", ("x", "ward")).query(schema))
+    assert law.has_moments
+    assert found.name == "sigma"
+    assert found.value == pytest.approx(law.terms.scores_sd, rel=1e-12)
+    assert found.guarantee == dc.ZCDP(mechanism.guarantee(dc.LogisticRegression("y", ("x",)).query(schema)).level)

@@ -69,7 +69,7 @@ def test_the_worst_pair_shows_most_of_the_claim_and_no_more(name: str, runs: int
 
 def test_noise_for_twice_the_budget_is_caught() -> None:
     """Released with the noise of 4 rho, which moves every ratio four times as far, and read as what is claimed."""
-    mechanism, pair = pair_of("one score")
+    _, pair = pair_of("one score")
     planted = dc.NoisyScore(rho=4.0 * RHO, steps=1, shares=LAST)
     values = planted.repeated(SeededNoise(5), pair.query, pair.dataset, 150)
     assert float(np.mean(planted.score(pair)(values))) > RHO + 4.5 * math.sqrt(8.0 * RHO / 150)

@@ -1,8 +1,8 @@
 """Attacks on noisy scores: two tables that differ in one unit whose sums are far apart in every stage at once.
 
 What is asked of the rows depends on what was released. The search follows one path without noise, on a table of corner
-and middle rows, and takes the unit whose whole vectors along that path, measured in the noise, are furthest from those of another,
-or longest where units come and go. The test statistic of such a pair is the exact log-likelihood ratio.
+and middle rows, and takes the unit whose whole vectors along that path, measured in the noise, are furthest from those
+of another, or longest where units come and go. The test statistic of such a pair is the exact log-likelihood ratio.
 """
 
 from collections.abc import Mapping

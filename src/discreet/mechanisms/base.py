@@ -158,11 +158,6 @@ class Mechanism(ABC):
         """The law of the noise on each released statistic; nothing where no noise was added to statistics."""
         return {}
 
-    def meanings(self, query: Any) -> Mapping[str, dict[str, Any]]:
-        """What the whole numbers of each statistic with a law mean."""
-        found: Mapping[str, dict[str, Any]] = query.meanings
-        return found
-
     def law(self, query: Any) -> Any:
         """The public numbers of a draw that a plan shows, a frozen dataclass with words; None where there are none."""
         return None

@@ -10,29 +10,53 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from discreet.accounting.conversions import zcdp_rho
+from discreet.accounting.rounding import rational, root_up
 from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import ZCDP, Basis, Budget, Guarantee
-from discreet.mechanisms.base import Mechanism, Progress, Reading, Released, Score
+from discreet.mechanisms.base import Argument, Calibration, Delta, Mechanism, Progress, Reading, Released, Score
 from discreet.noise import DiscreteGaussian
 from discreet.noise.sources import NoiseSource
 from discreet.queries.losses.base import Loss
 from discreet.queries.scores import first_map, walk
-from discreet.queries.scores.score_law import ScoreFigures, ScoreLaw, score_law
+from discreet.queries.scores.score_law import ScoreFigures, ScoreLaw, score_law, score_move
 from discreet.queries.scores.score_units import RELEASED
 from discreet.sources import Dataset
 
-__all__ = ["NoisyScore"]
+__all__ = ["NoisyScore", "noise_of_scores"]
 
 MOST_STEPS = 10**4
 FARTHEST_POINT = 2.0**40  # of a released point; a rule stays far below
 
 affordable_rho = lru_cache(maxsize=64)(zcdp_rho)  # a pure function of public facts; every run of an audit asks for it
+
+
+def noise_of_scores(
+    *,
+    directions: Annotated[int, Argument("Numbers of a score: one, the numeric features, and all levels but one.", 1)],
+    epsilon: Annotated[float | None, Argument("Requested epsilon.")] = None,
+    delta: Delta = None,
+    rho: Annotated[float | None, Argument("Requested zCDP.")] = None,
+    steps: Annotated[int, Argument("Number of scores.", 1)] = 40,
+    share: Annotated[float, Argument("Of the budget for scores.")] = 0.70,
+    records: Annotated[int, Argument("Records of one person.", 1)] = 1,
+) -> Calibration:
+    """Noise of one score, in units of a sum of vectors no longer than sqrt(directions) / 2, under replace-one.
+
+    Example:
+      discreet calibrate noisy-score --directions 5 --epsilon 1 --delta 1e-6
+    """
+    level = NoisyScore(epsilon=epsilon, delta=delta, rho=rho, steps=steps).total
+    part = rational(positive("calibrate.share", share))
+    if part > 1:
+        raise GuaranteeError(f"calibrate.share must be at most 1, got {share!r}")
+    square = steps * score_move(directions, records * RELEASED) / (2 * part * rational(level))
+    return Calibration("sigma", root_up(square) / RELEASED, ZCDP(level))
 
 
 @dataclass(frozen=True)
@@ -61,6 +85,7 @@ class NoisyScore(Mechanism):
     shares: tuple[float, float, float] = (0.08, 0.22, 0.70)
     label: str = ""
 
+    calibrate = staticmethod(noise_of_scores)
     answers: ClassVar[str] = "loss"
     attacked_by: ClassVar[str] = "scores"
 
@@ -109,15 +134,11 @@ class NoisyScore(Mechanism):
         stages += [f"{law.steps} scores of {law.directions + 1} numbers, each record's shorter than their bound"]
         theorem = f"discrete Gaussian noise on {', '.join(stages)}, sums of whole numbers, Theorem 1 (noisy_score.md)"
         sampler = "OpenDP discrete Gaussian in exact arithmetic"
-        return ZCDP(self._rho(), Basis(schema.relation, str(schema.unit), theorem, sampler))
+        return ZCDP(self.total, Basis(schema.relation, str(schema.unit), theorem, sampler))
 
     def laws(self, query: Loss) -> dict[str, DiscreteGaussian]:
         """The noise of each released statistic, in whole steps; those of public features have none."""
         return {name: DiscreteGaussian(sigma) for name, sigma in self.constants(query).sigmas.items()}
-
-    def meanings(self, query: Loss) -> dict[str, dict[str, Any]]:
-        """What a whole step of each statistic is worth."""
-        return {name: {"unit": unit} for name, unit in self.constants(query).units.items()}
 
     def shapes(self, query: Loss) -> dict[str, tuple[int, ...]]:
         """Statistics of every stage, the points, and the scores at them."""
@@ -126,7 +147,8 @@ class NoisyScore(Mechanism):
     def holds(self, query: Loss, value: Mapping[str, Any]) -> bool:
         """Statistics are whole numbers; points lie on their grid."""
         points = np.asarray(value["points"], dtype=float)
-        whole = [np.asarray(value[name]).dtype.kind in "iuO" for name in self.constants(query).units]
+        found = [np.asarray(value[name]) for name in self.constants(query).units]
+        whole = [array.size == 0 or array.dtype.kind in "iuO" for array in found]
         return all(whole) and bool((np.abs(points) <= FARTHEST_POINT).all() and (_gridded(points) == points).all())
 
     def work(self, query: Loss) -> int:
@@ -178,7 +200,9 @@ class NoisyScore(Mechanism):
 
         return score
 
-    def _rho(self) -> float:
+    @property
+    def total(self) -> float:
+        """What is spent, as zCDP."""
         if self.rho is not None:
             return self.rho
         assert self.epsilon is not None
@@ -188,7 +212,7 @@ class NoisyScore(Mechanism):
 
 @lru_cache(maxsize=64)  # a pure function of public facts
 def _law(mechanism: NoisyScore, query: Loss) -> ScoreLaw:
-    return score_law(query, mechanism._rho(), mechanism.steps, mechanism.shares)
+    return score_law(query, mechanism.total, mechanism.steps, mechanism.shares)
 
 
 def _gridded(point: Any) -> np.ndarray[Any, np.dtype[np.float64]]:

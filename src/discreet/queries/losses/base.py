@@ -34,6 +34,7 @@ from discreet.queries.counts_and_sums import Axis, level_column
 from discreet.queries.features import Features
 from discreet.queries.scores.score_branch import ScoreBranch
 from discreet.queries.scores.score_terms import ScoreLink
+from discreet.queries.scores.score_units import WORTH
 from discreet.queries.statistics import Statistics, most_rows_used, used_rows
 from discreet.schema import LabelOnly, Schema
 from discreet.schema.row_counts import KnownSize, UniformSizes
@@ -136,6 +137,11 @@ class Loss(ABC):
     def means(self) -> Margins | None:
         """The mean of the target at a margin, where the loss is a likelihood."""
         return None
+
+    @property
+    def meanings(self) -> dict[str, dict[str, Any]]:
+        """What a whole step of noisy totals, moments and scores is worth, by their names."""
+        return {name: {"unit": worth} for name, worth in WORTH.items()}
 
     @property
     def score_link(self) -> ScoreLink | None:

@@ -22,10 +22,10 @@ from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Loss
 from discreet.queries.scores.score_branch import ScoreBranch
 from discreet.queries.scores.score_terms import ScoreLink, ScoreTerms, Totals, moments_wanted
-from discreet.queries.scores.score_units import FEATURE, MOMENT, RELEASED
+from discreet.queries.scores.score_units import FEATURE, MOMENT, RELEASED, WORTH
 from discreet.schema import LabelOnly, Schema
 
-__all__ = ["REACH", "ScoreFigures", "ScoreLaw", "score_law"]
+__all__ = ["REACH", "ScoreFigures", "ScoreLaw", "score_law", "score_move"]
 
 REACH = Fraction(5, 4)  # c
 SAFE = 1 + Fraction(1, 2**30)  # above the rounding error of a length in doubles
@@ -88,9 +88,7 @@ class ScoreLaw:
     @cached_property
     def units(self) -> dict[str, float]:
         """What one whole step of each released statistic is worth."""
-        worth = {"count": 1.0, "levels": 1.0, "sums": 1.0 / FEATURE, "squares": 1.0 / FEATURE, "scores": 1.0 / RELEASED}
-        worth |= {"curvature": MOMENT**-2, "products": MOMENT**-2}
-        return {name: worth[name] for name in self.shapes if name in worth}
+        return {name: WORTH[name] for name in self.shapes if name in WORTH}
 
     @cached_property
     def terms(self) -> ScoreTerms:
@@ -196,6 +194,11 @@ def score_law(query: Loss, rho: float, steps: int, shares: tuple[float, float, f
     )
 
 
+def score_move(numbers: int, whole: Fraction | int) -> Fraction:
+    """How far a score of so many numbers moves, squared: `whole` steps for each of their roots, and one rounding."""
+    return Fraction(numbers * (whole + 1) ** 2)
+
+
 @dataclass(frozen=True)
 class _Moves:
     """How far one unit moves each stage, squared: totals in real units, the others in whole steps (Lemmas 1 to 3)."""
@@ -231,7 +234,7 @@ class _Moves:
         """Of one score: K rho for rows replaced, K rho/2 for rows that come or go, and one rounding of the sum."""
         records = self.schema.unit.max_records
         whole = records * RELEASED if self.schema.relation == "replace-one" else Fraction(records * RELEASED, 2)
-        return Fraction((self.directions + 1) * (whole + 1) ** 2)
+        return score_move(self.directions + 1, whole)
 
     def _larger(self, replaced: Fraction, toggled: Fraction) -> Fraction:
         """The square for a unit of K records."""

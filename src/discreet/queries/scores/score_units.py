@@ -15,6 +15,7 @@ __all__ = [
     "MOMENT",
     "RELEASED",
     "SLOPE",
+    "WORTH",
     "mapped_sums",
     "whole_coefficients",
     "whole_map",
@@ -23,6 +24,15 @@ __all__ = [
 FEATURE, MAP, COEFFICIENT, SLOPE = 2.0**14, 2.0**16, 2.0**22, 2.0**20
 MOMENT = 2.0**14  # of a coordinate of a vector whose second moments are summed
 RELEASED = 2**20  # of a released score
+WORTH = {  # of a whole step of what is released, by name
+    "count": 1.0,
+    "levels": 1.0,
+    "sums": 1.0 / FEATURE,
+    "squares": 1.0 / FEATURE,
+    "curvature": MOMENT**-2,
+    "products": MOMENT**-2,
+    "scores": 1.0 / RELEASED,
+}
 SHIFT = 14 + 16 + 20 - 20  # bits between a sum of mapped records and a released score
 WIDEST = 2.0**38  # of a row of a map, or of all coefficients: times a feature, below 2^53
 LIMB = 16  # bits: a map times a limb of a sum is a 64-bit number
