@@ -50,7 +50,7 @@ class FeatureLaw:
         """Records z under one law that the release allows, (records, dz)."""
         frame, noise, size = self.frame, self.terms.totals_sd, self.totals.size
         offset, spread, start = np.zeros(self.terms.directions), frame.spread.copy(), frame.numbers
-        offset[:start] = noise / size * rng.normal(size=start)
+        offset[:start] = noise / max(size, 1.0) * rng.normal(size=start)
         at = start
         for counts, share in zip(self.totals.levels, frame.shares, strict=True):
             found = floored_shares(counts + noise * rng.normal(size=len(counts)), size, noise)

@@ -67,7 +67,8 @@ class ScoreEvidence:
         theta = omega @ self.points
         for _ in range(laws):
             u = self.upon(known.drawn(rng))
-            equation = score_equation(self.terms, self.totals.size, omega, self.points, self.scores, u)
+            size = max(self.totals.size + self.totals.size_sd * rng.normal(), 0.1 * self.totals.size, 1.0)
+            equation = score_equation(self.terms, size, omega, self.points, self.scores, u)
             theta, covariance, evidence = _settled(equation, precision, theta)
             means.append(theta)
             covariances.append(covariance)

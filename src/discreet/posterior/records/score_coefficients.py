@@ -129,10 +129,8 @@ class ScoreCoefficients(Posterior):
         upper = self._expected(new_rows(self.query, records))
         return np.stack([1.0 - upper, upper], axis=1)
 
-    def summary(self) -> Summary:
-        """Mean, deviation and 90% interval of every coefficient."""
-        lower, upper = self._quantiles(tails(0.9))
-        return describe(self.names, {"mean": self.mean(), "sd": self.sd(), "lower": lower, "upper": upper})
+    def _summary(self) -> Summary:
+        return describe(self.names, self._columns())
 
     def _title(self) -> str:
         return f"coefficients given noisy scores: {self.note}"

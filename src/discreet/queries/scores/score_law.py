@@ -113,10 +113,12 @@ class ScoreLaw:
         counts = np.asarray(value["levels"], dtype=float) if self.blocks else np.zeros(0)
         levels = tuple(np.split(counts, np.cumsum(self.blocks)[:-1])) if self.blocks else ()
         size = float(self.size if self.size is not None else levels[0].sum() if levels else float(value["count"]))
+        added = 0 if self.size is not None else len(levels[0]) if levels else 1
+        noise = math.sqrt(added) * self.terms.totals_sd
         if not self.numbers:
-            return Totals(size, levels, np.zeros(0), 0.0)
+            return Totals(size, levels, np.zeros(0), 0.0, noise)
         sums = np.asarray(value["sums"], dtype=float) * self.units["sums"]
-        return Totals(size, levels, sums, float(value["squares"]) * self.units["squares"])
+        return Totals(size, levels, sums, float(value["squares"]) * self.units["squares"], noise)
 
     def moments(self, value: Mapping[str, Any]) -> Array | None:
         """Stage 1 as it was released: the symmetric matrix, in real units."""

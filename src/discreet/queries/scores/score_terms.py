@@ -93,6 +93,7 @@ class Totals:
     levels: tuple[Array, ...]  # counts of the levels of every block
     sums: Array  # of the numeric features
     squares: float  # of |x_n|^2
+    size_sd: float = 0.0  # of the noisy count; 0 for a public number
 
 
 def moments_wanted(numbers: int, blocks: tuple[int, ...], size: float, moments_sd: float) -> bool:
