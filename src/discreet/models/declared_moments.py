@@ -11,6 +11,7 @@ conjugate prior the prior is weak and lives within the bounds:
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -67,8 +68,9 @@ class DeclaredMoments:
         """Draws (chains, draws, …) of the columns' means and covariances, in their own units."""
         target, sample, rng = self._sampled(query, terms, progress)
         kappas = _kappas(query, value, laws, target, sample, rng)
-        excess = {str(j): kappa for j, kappa in enumerate(kappas.values())}
-        means, covariances = mean_and_covariance(target, sample, rng, excess)
+        p = len(self.axes)
+        places = [*((j, j) for j in range(p)), *combinations(range(p), 2)]
+        means, covariances = mean_and_covariance(target, sample, rng, dict(zip(places, kappas.values(), strict=False)))
         half = half_of(self.axes)
         return centre_of(self.axes) + half * means, covariances * np.outer(half, half)
 
