@@ -230,18 +230,51 @@ def cells() -> Iterator[Cell]:
             yield Cell(name, n, epsilon)
 
 
-def band(cell: Cell, label: str) -> tuple[float, float] | None:
-    """What the coverage of a reported number must lie in; None where nothing is promised."""
+def band(cell: Cell, label: str, width: float) -> tuple[float, float] | None:
+    """What the coverage of a reported number must lie in, given the mean width of its intervals; None: no promise.
+
+    The upper limit is for intervals that are short. Where noise hides a number its interval is the prior's, or ends at
+    the number's own bound, and a truth inside of it is covered every time.
+    """
     case = cases()[cell.case][0]
     kind = label.split(": ")[-1].split("[")[0]
+    high = 1.0
     if kind in ("mean", "probability", "probabilities"):
-        return 0.87, 0.93
-    if kind in ("coefficients", "correlation"):
-        return (0.85, 0.95) if cell.n >= 3_000 else (0.80, 1.0)
-    if kurtosis(case, label) >= HEAVY:
+        low, high = 0.87, 0.93
+    elif kind in ("coefficients", "correlation"):
+        low, high = (0.85, 0.95) if cell.n >= 3_000 else (0.80, 1.0)
+    elif kurtosis(case, label) >= HEAVY:
         return None
-    robust = getattr(case.model, "robust", None)
-    return (0.85, 0.95) if robust and kind == "variance" else (0.80, 1.0)
+    else:
+        robust = getattr(case.model, "robust", None) and kind == "variance" and not hasattr(case.model, "target")
+        low, high = (0.85, 0.95) if robust else (0.80, 1.0)
+    return low, high if width <= short(case, label) else 1.0
+
+
+def short(case: Case, label: str) -> float:
+    """The largest width of an interval that data made: half of the room of its number, and no more than to its end.
+
+    The room of a mean, a share, a variance or a correlation is its range; of a slope, the middle half of its prior, one
+    half-range of the target for each half-range of the feature either way; of an intercept or an effect, the target's
+    range. A normal prior with half of its mass in the room, centred at the truth, then raises the coverage of a 90%
+    interval to 90.7%, the Cauchy prior of a slope to 92.7%.
+    """
+    kind, _, of = label.split(": ")[-1].rstrip("]").partition("[")
+    columns, model = case.population.columns, case.model
+    if kind == "coefficients":
+        target = columns[model.target]
+        room = target.upper - target.lower
+        feature = columns.get(of)
+        return room / 2 if feature is None or of == "intercept" else room / (feature.upper - feature.lower)
+    if kind in ("probability", "probabilities", "correlation"):
+        low, high = (-1.0, 1.0) if kind == "correlation" else (0.0, 1.0)
+    else:
+        column = columns[of.split(", ")[0] if of else getattr(model, "target", None) or model.column]
+        low, high = column.lower, column.upper
+        if kind != "mean":
+            low, high = 0.0, (high - low) ** 2 / 4
+    truth = case.truth()[label]
+    return min((high - low) / 2, truth - low, high - truth)
 
 
 def kurtosis(case: Case, label: str) -> float:
@@ -270,6 +303,7 @@ class Verdict:
     label: str
     hits: int
     runs: int
+    width: float
     band: tuple[float, float] | None
     kurtosis: float | None
 
@@ -292,13 +326,15 @@ class Verdict:
     def __str__(self) -> str:
         heavy = "" if self.kurtosis is None else f"  kurtosis {self.kurtosis:.1f}"
         heavy += " (heavier tails: no promise)" if self.band is None else ""
+        heavy += "  hidden" if self.band is not None and self.band[1] == 1.0 else ""
         return f"{self.cell!s:<70} {self.label:<40} {self.coverage:.3f} of {self.runs}{heavy}"
 
 
-def verdicts(cell: Cell, found: Mapping[str, int], runs: int) -> list[Verdict]:
+def verdicts(cell: Cell, found: Mapping[str, tuple[int, float]], runs: int) -> list[Verdict]:
+    """Of hits and mean widths by reported number."""
     case, result = cases()[cell.case][0], []
-    for label, hits in found.items():
+    for label, (hits, width) in found.items():
         kind = label.split(": ")[-1].split("[")[0]
         tails = kurtosis(case, label) if kind in ("variance", "covariance") else None
-        result.append(Verdict(cell, label, hits, runs, band(cell, label), tails))
+        result.append(Verdict(cell, label, hits, runs, width, band(cell, label, width), tails))
     return result

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from real_tables import FEW, MANY, Cell, Verdict, cases, cells, require, verdicts
-from resampling import hits
+from resampling import hits, read_runs
 
 SHARE = (
     Cell("Normal capital_gain", 3_000, 1.0),
@@ -26,7 +26,7 @@ SHARE = (
     Cell("NormalMean area_error", 3_000, 1.0),
     Cell("BetaBernoulli multiple_deaths", 300, 1.0),
     Cell("DirichletCategorical race", 3_000, 0.1),
-    Cell("MultivariateNormal age hours_per_week", 3_000, 1.0),
+    Cell("MultivariateNormal robust age hours_per_week", 3_000, 1.0),
     Cell("LinearRegression rings on length sex", 3_000, 1.0),
 )
 RESAMPLES = 40
@@ -34,14 +34,14 @@ TOGETHER = 0.01  # probability of any false alarm among all cells
 PROMISED = ("mean", "probability", "probabilities", "coefficients", "correlation")
 
 
-def one_each(cell: Cell, runs: int, narrower: float = 1.0) -> list[bool]:
+def one_each(cell: Cell, runs: int, narrower: float = 1.0) -> list[np.bool_]:
     """Of every resample one promised number, in turn, so that all hits are independent."""
-    found = hits(cases()[cell.case][0], cell.n, cell.epsilon, runs, cell.seed, narrower)
+    found = hits(read_runs(cases()[cell.case][0], cell.n, cell.epsilon, runs, cell.seed), narrower)
     promised = [inside for label, inside in found.items() if label.split("[")[0] in PROMISED]
     return [promised[run % len(promised)][run] for run in range(runs)]
 
 
-def judge(inside: list[list[bool]]) -> None:
+def judge(inside: list[list[np.bool_]]) -> None:
     """Of all cells together, and of each that it does not miss its numbers altogether."""
     together = np.concatenate(inside)
     assert abs(together.mean() - 0.9) < 4.2 * math.sqrt(0.09 / together.size), together.mean()
@@ -66,11 +66,12 @@ def test_intervals_of_half_their_width_are_caught() -> None:
 
 
 def counted(cell: Cell, evidence: Callable[..., Any]) -> list[Verdict]:
-    """Hits of every reported number, computed once for this code."""
+    """Hits and mean width of every reported number, computed once for this code."""
 
-    def measured() -> dict[str, int]:
-        found = hits(cases()[cell.case][0], cell.n, cell.epsilon, cell.runs, cell.seed)
-        return {label: int(np.sum(inside)) for label, inside in found.items()}
+    def measured() -> dict[str, tuple[int, float]]:
+        read = read_runs(cases()[cell.case][0], cell.n, cell.epsilon, cell.runs, cell.seed)
+        widths = {label: float(np.mean(ends[:, 1] - ends[:, 0])) for label, ends in read.items()}
+        return {label: (int(np.sum(inside)), widths[label]) for label, inside in hits(read).items()}
 
     name = "real-table-" + "".join(letter if letter.isalnum() else "-" for letter in str(cell)) + f"-{cell.runs}"
     return verdicts(cell, evidence(measured, name), cell.runs)
