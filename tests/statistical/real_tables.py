@@ -230,15 +230,14 @@ def cells() -> Iterator[Cell]:
             yield Cell(name, n, epsilon)
 
 
-def band(cell: Cell, label: str, width: float) -> tuple[float, float] | None:
-    """What the coverage of a reported number must lie in, given the mean width of its intervals; None: no promise.
+def band(cell: Cell, label: str, hidden: bool) -> tuple[float, float] | None:
+    """What the coverage of a reported number must lie in; None: no promise.
 
     The upper limit is for intervals that are short. Where noise hides a number its interval is the prior's, or ends at
     the number's own bound, and a truth inside of it is covered every time.
     """
     case = cases()[cell.case][0]
     kind = label.split(": ")[-1].split("[")[0]
-    high = 1.0
     if kind in ("mean", "probability", "probabilities"):
         low, high = 0.87, 0.93
     elif kind in ("coefficients", "correlation"):
@@ -248,7 +247,7 @@ def band(cell: Cell, label: str, width: float) -> tuple[float, float] | None:
     else:
         robust = getattr(case.model, "robust", None) and kind == "variance" and not hasattr(case.model, "target")
         low, high = (0.85, 0.95) if robust else (0.80, 1.0)
-    return low, high if width <= short(case, label) else 1.0
+    return low, 1.0 if hidden else high
 
 
 def short(case: Case, label: str) -> float:
@@ -303,7 +302,7 @@ class Verdict:
     label: str
     hits: int
     runs: int
-    width: float
+    hidden: bool  # by noise: no upper limit
     band: tuple[float, float] | None
     kurtosis: float | None
 
@@ -326,7 +325,7 @@ class Verdict:
     def __str__(self) -> str:
         heavy = "" if self.kurtosis is None else f"  kurtosis {self.kurtosis:.1f}"
         heavy += " (heavier tails: no promise)" if self.band is None else ""
-        heavy += "  hidden" if self.band is not None and self.band[1] == 1.0 else ""
+        heavy += "  hidden" if self.hidden else ""
         return f"{self.cell!s:<70} {self.label:<40} {self.coverage:.3f} of {self.runs}{heavy}"
 
 
@@ -336,5 +335,6 @@ def verdicts(cell: Cell, found: Mapping[str, tuple[int, float]], runs: int) -> l
     for label, (hits, width) in found.items():
         kind = label.split(": ")[-1].split("[")[0]
         tails = kurtosis(case, label) if kind in ("variance", "covariance") else None
-        result.append(Verdict(cell, label, hits, runs, width, band(cell, label, width), tails))
+        hidden = width > short(case, label)
+        result.append(Verdict(cell, label, hits, runs, hidden, band(cell, label, hidden), tails))
     return result

@@ -2,7 +2,7 @@
 
 `make audit` runs every cell of `real_tables`: 500 resamples in the hardest third, 200 elsewhere, seeds fixed by the names
 of the cells. A number fails only beyond Monte Carlo error: by a binomial test of its band, at 1% for all cells together.
-The cells share their evidence, so that an interrupted run resumes and the last test sums up what the others found.
+Lower limits hold in every cell, upper ones where noise does not hide the number (`real_tables.short`). The cells share their evidence, so that an interrupted run resumes and the last test sums up what the others found.
 
 `make test` runs 40 resamples in 8 cells and takes one number of each resample in turn, 320 in all. A true coverage of
 90% fails with probability 3e-5 (4.2 standard errors: below 83.0% or above 97.0%). All cells together at 80% are seen with
@@ -100,13 +100,21 @@ def test_real_table(cell: Cell, evidence: Callable[..., Any]) -> None:
 
 @pytest.mark.audit
 def test_the_mean_over_all_cells(evidence: Callable[..., Any]) -> None:
-    """Within 89% and 91%: the mean over cells of the mean over what each promises. Also: a third of them is hard."""
+    """Within 89% and 91%: the mean over cells of the mean over what noise does not hide. Also: a third of them is hard.
+
+    What it hides is printed beside it: where an interval is the prior's, or ends at a bound, it covers more.
+    """
     require()
     every = _all_cells()
+    assert sum(cell.runs == MANY for cell in every) >= len(every) / 3
     assert {cell.runs for cell in every} == {FEW, MANY}
-    means = []
+    means, hidden = [], []
     for cell in every:
-        promised = [verdict.coverage for verdict in counted(cell, evidence) if verdict.band is not None]
-        means.append(np.mean(promised))
+        promised = [verdict for verdict in counted(cell, evidence) if verdict.band is not None]
+        shown = [verdict.coverage for verdict in promised if not verdict.hidden]
+        hidden += [verdict.coverage for verdict in promised if verdict.hidden]
+        if shown:
+            means.append(np.mean(shown))
     print(f"mean over {len(means)} cells {np.mean(means):.4f}, least {min(means):.3f}, largest {max(means):.3f}")
+    print(f"mean over {len(hidden)} numbers that noise hides {np.mean(hidden):.4f}, least {min(hidden):.3f}")
     assert 0.89 <= np.mean(means) <= 0.91

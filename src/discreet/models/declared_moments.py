@@ -33,7 +33,7 @@ __all__ = ["MOMENTS", "REGRESSION", "DeclaredMoments", "DrawnLaw", "widths"]
 SEED = 0  # of the chains: public, so that a release has one posterior
 
 # fixed on the simulated laws of tests/statistical/skewed_laws.py: less mass beside the ends loses wide bounds, more
-# of it narrow ones; correlations of .9 that noise hides are never covered under LKJ(2), in two cases of three under LKJ(1)
+# of it narrow ones; correlations of .9 that noise hides are never covered under LKJ(2), in 2 of 3 runs under LKJ(1)
 MOMENTS = BoxPrior(0.5, 2.0, lkj=0.5)
 REGRESSION = BoxPrior(0.5, 2.0, slopes=1.0)
 

@@ -152,12 +152,13 @@ class _Making:
 def _of_columns(making: _Making, estimate: FirstEstimate) -> list[Influence]:
     """Of the variances, then of the correlations."""
     variances, unit = np.diag(estimate.covariance), np.eye(len(estimate.means))
-    found = [making.variance(-float(estimate.means[j]), unit[j], float(variances[j])) for j, _ in enumerate(making.axes)]
-    columns = unit / np.sqrt(variances)[:, np.newaxis]
+    columns = zip(estimate.means.tolist(), unit, variances.tolist(), strict=True)
+    found = [making.variance(-mean, own, variance) for mean, own, variance in columns]
+    scaled = unit / np.sqrt(variances)[:, np.newaxis]
     for i, j in combinations(range(len(making.axes)), 2):
-        r = float(np.clip(columns[i] @ estimate.covariance @ columns[j], -LARGEST_CORRELATION, LARGEST_CORRELATION))
+        r = float(np.clip(scaled[i] @ estimate.covariance @ scaled[j], -LARGEST_CORRELATION, LARGEST_CORRELATION))
         angle = 0.5 * asin(r)
-        slopes = cos(angle) * columns[i] - sin(angle) * columns[j], cos(angle) * columns[j] - sin(angle) * columns[i]
+        slopes = cos(angle) * scaled[i] - sin(angle) * scaled[j], cos(angle) * scaled[j] - sin(angle) * scaled[i]
         (left, one), (right, other) = (making.form(-float(own @ estimate.means), own) for own in slopes)
         found.append(making.influence(left, right, 0, ((1.0 - r * r) * one * other) ** 2))
     return found

@@ -55,7 +55,7 @@ def mean_and_covariance(
         lower[..., j, j] = np.sqrt(rng.chisquare(rows - 1.0 - j))
     # Sigma = n L (B B')^-1 L' with Bartlett's B: inverse Wishart of n - 1 degrees
     spread = root @ np.swapaxes(np.linalg.inv(lower), -1, -2) * np.sqrt(rows)[..., np.newaxis, np.newaxis]
-    covariance = spread @ np.swapaxes(spread, -1, -2)
+    covariance: Array = np.asarray(spread @ np.swapaxes(spread, -1, -2), dtype=float)
     skewness, kurtosis = _beta_shape(means, np.einsum("...jj->...j", sample.within))
     kappas = {(j, j): np.maximum(0.5 * (kurtosis[..., j] - 1.0), 1.0) for j in range(p)} | dict(excess or {})
     covariance = _spread_correlations(covariance, sample.within, kappas)
