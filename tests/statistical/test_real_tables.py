@@ -22,7 +22,7 @@ from resampling import hits, read_runs
 
 SHARE = (
     Cell("Normal capital_gain", 3_000, 1.0),
-    Cell("Normal whole_weight", 300, 0.1),
+    Cell("Normal robust whole_weight", 300, 0.1),
     Cell("Normal wide", 30_000, 10.0),
     Cell("NormalMean area_error", 3_000, 1.0),
     Cell("BetaBernoulli multiple_deaths", 300, 1.0),
