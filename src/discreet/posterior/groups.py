@@ -85,7 +85,7 @@ class GroupedPosterior(Posterior):
         return self._by_group(records, lambda part, coded: part._predicted(coded, **options))[1]
 
     def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
-        """Predictions for given rows as the columns of a table, each by the posterior of its own group, which is one."""
+        """Predictions for given rows as the columns of a table, each by its own group, whose level is one of them."""
         if target is not None:
             raise QueryError(
                 f"GroupedPosterior.predicted_columns target must be asked of one group, "
