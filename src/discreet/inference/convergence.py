@@ -6,8 +6,8 @@
 Effective draws grow with the draws, and R-hat - 1 falls as one over them: that is how many are missing, once chains
 have forgotten where they began. All draws are kept, since the kernel is the same before and after a look and each of
 them is worth something. Only where the newer half mixed by itself and the whole did not, the older half still remembers
-where the chains began: it is counted as warm-up. `most` is public, a number of the code: nothing private decides how long a
-chain may run.
+where the chains began: it is counted as warm-up. `most` is public, a number of the code: nothing private decides how
+long a chain may run.
 """
 
 import math
