@@ -14,6 +14,7 @@ NAMES = [
     "draws",
     "glm_speed",
     "gibbs_bounds",
+    "score_speed",
     "league",
     "event_logs",
 ]

@@ -38,7 +38,8 @@ def two_levels(noise: float, w: tuple[float, float], seed: int, link: ScoreLink 
 
 def weights(terms: ScoreTerms, u: Array, point: Array) -> Array:
     f = terms.link.mean(u @ point)
-    return np.asarray(np.minimum(1.0, terms.bound / (2.0 * np.linalg.norm(u, axis=1) * np.maximum(f, 1.0 - f))))
+    farthest = 0.5 if terms.link.by_label else np.maximum(f, 1.0 - f)
+    return np.asarray(np.minimum(1.0, terms.bound / (2.0 * np.linalg.norm(u, axis=1) * farthest)))
 
 
 def by_grid(evidence: ScoreEvidence, precision: Array, wide: int = 201) -> tuple[Array, Array, float]:
@@ -69,11 +70,12 @@ def by_grid(evidence: ScoreEvidence, precision: Array, wide: int = 201) -> tuple
     return mean, np.sqrt(weight @ (grid - mean) ** 2), evidence_there
 
 
-@pytest.mark.parametrize("link", ["logistic", "binomial", "poisson", "identity"])
+@pytest.mark.parametrize("link", ["logistic", "by label", "binomial", "poisson", "identity"])
 def test_two_levels_agree_with_a_grid(link: str) -> None:
     """The features' law is exact here: what is left is that theta is normal, to a few per cent of a deviation."""
     made = {
         "logistic": logistic_link(),
+        "by label": replace(logistic_link(), by_label=True),
         "binomial": binomial_link(4),
         "poisson": poisson_link(6.0),
         "identity": identity_link(),

@@ -55,7 +55,8 @@ def score_pairs(mechanism: Any, query: Loss) -> list[ScorePair]:
     law, corners = mechanism.constants(query), corner_rows(query)
     owned, adds = query.schema.unit.max_records, query.schema.relation == "add-remove"
     units = min(max(query.largest_total // owned, 1), MOST_UNITS)
-    others = _inner(query, corners[np.arange(units - 1) % len(corners)])
+    both = np.concatenate([_middle(query, corners), corners])
+    others = both[np.arange(units - 1) % len(both)]
     silent: NoiseSource = _Silent()
     value = mechanism.apply(silent, query, _table(query, others, corners[:1]))
     sigmas = law.sigmas
@@ -73,11 +74,11 @@ def score_pairs(mechanism: Any, query: Loss) -> list[ScorePair]:
     return [ScorePair(query, here, there, float(costs[old, new]))]
 
 
-def _inner(query: Loss, cells: Cells) -> Cells:
-    """Every second row with its numbers in the middle: corner rows are then longer than most, and are shrunk."""
+def _middle(query: Loss, cells: Cells) -> Cells:
+    """The same rows with their numbers in the middle: beside them, corner rows are longer than most, and are shrunk."""
     found = cells.copy()
     for axis in query.features.numbers:
-        found[::2, query.columns.index(axis.column)] = int(axis.of_values(np.array(0.5 * (axis.lower + axis.upper))))
+        found[:, query.columns.index(axis.column)] = int(axis.of_values(np.array(0.5 * (axis.lower + axis.upper))))
     return found
 
 

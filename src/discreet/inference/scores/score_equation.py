@@ -66,8 +66,7 @@ def score_equation(
     """The equation of records u; `scores` in real units."""
     link, many = terms.link, len(records)
     means = link.mean(records @ points.T)
-    lengths = np.linalg.norm(records, axis=1)[:, np.newaxis]
-    w = np.minimum(1.0, terms.bound / (2.0 * lengths * np.maximum(means - link.low, link.high - means)))
+    w = link.weight(means, np.linalg.norm(records, axis=1)[:, np.newaxis] / terms.bound)
     expected = size / many * ((w * means) @ omega) @ records
     noise = terms.scores_sd**2 * float(omega @ omega)
     return ScoreEquation(link, size, records, w @ omega, omega @ scores - expected, noise)

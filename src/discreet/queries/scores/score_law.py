@@ -9,7 +9,7 @@ Proof: noisy_score.md. Three stages, each a sum of one bounded vector for every 
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -96,7 +96,7 @@ class ScoreLaw:
         deviations = {name: self.sigmas.get(name, 0.0) * unit for name, unit in self.units.items()}
         totals = next((deviations[name] for name in ("sums", "levels", "count") if name in deviations), 0.0)
         return ScoreTerms(
-            link=self.link,
+            link=replace(self.link, by_label=self.by_label),
             numbers=self.numbers,
             radius=math.sqrt(self.squared_length),
             blocks=self.blocks,

@@ -28,15 +28,18 @@ class ScoreLink:
     variance: Callable[[Array], Array]
     low: float
     high: float
+    by_label: bool = False  # features are public
 
-    def farthest(self, margin: Array) -> Array:
-        """The largest |f - y| at a margin."""
-        mean = self.mean(margin)
-        return np.maximum(mean - self.low, self.high - mean)
+    def weight(self, mean: Array, stretch: Array | float = 1.0) -> Array:
+        """The weight w = min(1, rho / (2 |u| max(f - lo, hi - f))) of a record whose |u| is rho times `stretch`.
 
-    def weight(self, margin: Array, stretch: Array | float = 1.0) -> Array:
-        """The weight w = min(1, rho / (2 |u| max(f - lo, hi - f))) of a record whose |u| is rho times `stretch`."""
-        return np.asarray(np.minimum(1.0, 1.0 / (2.0 * stretch * self.farthest(margin))))
+        Where only labels are private, two of them are never further apart than the bounds: (hi - lo)/2 for the maximum.
+        """
+        if self.by_label:
+            farthest = np.full_like(mean, 0.5 * (self.high - self.low))
+        else:
+            farthest = np.maximum(mean - self.low, self.high - mean)
+        return np.asarray(np.minimum(1.0, 1.0 / (2.0 * stretch * farthest)))
 
 
 @dataclass(frozen=True)
@@ -112,4 +115,4 @@ def moments_wanted(numbers: int, blocks: tuple[int, ...], size: float, moments_s
 def typical_slope(link: ScoreLink, centre: float, deviation: float) -> float:
     """The slope kappa = E w f' over normal margins, for records of the typical length |u| = rho."""
     margins = centre + deviation * NODES
-    return float(WEIGHTS @ (link.weight(margins) * link.slope(margins)))
+    return float(WEIGHTS @ (link.weight(link.mean(margins)) * link.slope(margins)))
