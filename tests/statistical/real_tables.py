@@ -28,6 +28,10 @@ GRID = tuple((n, epsilon) for n in SIZES for epsilon in EPSILONS)
 MANY, FEW = 500, 200  # resamples in the hardest third of the cells, and elsewhere
 ROBUST = ("whole_weight", "rings", "age", "hours_per_week", "petal_length")  # kurtosis 1.6 to 5.9
 SHARES = 0.5  # prior of every level, fixed on `skewed_laws`: 1 a level hides the largest of eight where noise is strong
+LOST = {  # known to miss: a correlation of .93 beyond the prior's own interval, which is +-.9 for three columns
+    ("MultivariateNormal robust length whole_weight rings", 300, 0.1): ("correlation[length, whole_weight]",),
+    ("MultivariateNormal robust length whole_weight rings", 300, 1.0): ("covariance[length, whole_weight]",),
+}
 ROWS = 1.0  # expected rows of a level, below which its share is not promised: equal tails end above a share of nothing
 HEAVY = 6.0  # kurtosis from which the variance of a column is not promised
 
@@ -184,7 +188,7 @@ def cases() -> dict[str, tuple[Case, bool, tuple[tuple[int, float], ...]]]:
     for population, target, features, robust, hard, grid in (
         (bundled("diabetes"), "target", ("bmi", "bp"), None, False, GRID),
         (abalone(), "rings", ("length", "sex"), None, False, GRID),
-        (adult(), "hours_per_week", ("age", "income"), True, True, GRID),
+        (adult(), "hours_per_week", ("age", "income"), True, False, GRID),
         (adult(), "hours_per_week", ("sex", "income"), None, False, GRID),
         (bundled("wine"), "proline", ("alcohol", "target"), None, False, GRID),
         (adult(), "capital_gain", ("education_num", "age"), True, True, GRID),
@@ -314,6 +318,10 @@ class Verdict:
         return self.hits / self.runs
 
     @property
+    def lost(self) -> bool:
+        return self.label in LOST.get((self.cell.case, self.cell.n, self.cell.epsilon), ())
+
+    @property
     def p(self) -> float:
         """Probability of a coverage this far outside of the band if the true one lies on its edge."""
         from scipy.stats import binom
@@ -330,6 +338,7 @@ class Verdict:
         why = "less than a row of it" if self.kurtosis is None else "heavier tails"
         heavy += f" ({why}: no promise)" if self.band is None else ""
         heavy += "  hidden" if self.hidden else ""
+        heavy += "  LOST" if self.lost else ""
         return f"{self.cell!s:<70} {self.label:<40} {self.coverage:.3f} of {self.runs}{heavy}"
 
 
