@@ -13,6 +13,7 @@ NAMES = [
     "accounting",
     "draws",
     "glm_speed",
+    "gibbs_bounds",
     "score_speed",
     "league",
     "event_logs",

@@ -108,7 +108,8 @@ class ScoreCoefficients(Posterior):
         against a reference level, given by column.
         """
         found = self._against(reference or {})
-        quantiles = np.exp(self._spread(found, np.array([0.5, *tails(level)])))
+        with np.errstate(over="ignore"):  # where next to nothing is known, an end is infinite
+            quantiles = np.exp(self._spread(found, np.array([0.5, *tails(level)])))
         kept = [k for k, name in enumerate(self.names) if name != "intercept"]
         names = [self.names[k] for k in kept]
         return describe(names, {"median": quantiles[0, kept], "lower": quantiles[1, kept], "upper": quantiles[2, kept]})
