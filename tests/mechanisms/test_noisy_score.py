@@ -318,6 +318,8 @@ def test_a_release_is_paid_saved_and_read_under_every_relation_and_unit(
     assert set(release.noise) <= {*FIRST, *SECOND, *LAST}
     assert "scores" in release.noise
     assert ("sums" in release.noise) == ("x" in features and name != "labels")
+    with pytest.raises(dc.QueryError, match="noisy scores must be noise-aware"):
+        release.posterior("plug-in")
     mean = dict(zip(model.query(data.schema).features.names, release.posterior().mean(), strict=True))
     assert "x" not in mean or mean["x"] > 0.0
 
