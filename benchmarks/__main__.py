@@ -13,6 +13,7 @@ NAMES = [
     "accounting",
     "draws",
     "glm_speed",
+    "gibbs_bounds",
     "league",
     "event_logs",
 ]

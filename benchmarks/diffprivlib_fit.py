@@ -1,6 +1,7 @@
-"""Test errors of diffprivlib's logistic regression, in an environment of its own: arrays come in a file, JSON goes out.
+"""Test errors and log losses of diffprivlib's logistic regression, in an environment of its own.
 
-Run as a script: `python diffprivlib_fit.py arrays.npz request.json`. It imports nothing of this project.
+Arrays come in a file, JSON goes out. Run as a script: `python diffprivlib_fit.py arrays.npz request.json`. It
+imports nothing of this project.
 """
 
 import json
@@ -12,6 +13,8 @@ import numpy as np
 from diffprivlib.models import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+SMALLEST = 1e-15  # probability that a log loss is taken of
+
 
 def main(arrays: str, request: str) -> None:
     warnings.simplefilter("ignore")  # of optimisers that stop at their own limit
@@ -22,14 +25,17 @@ def main(arrays: str, request: str) -> None:
     with threadpool_limits(1):
         for epsilon in asked["epsilons"]:
             for c in asked["cs"]:
-                errors, seconds = [], []
+                errors, log_losses, seconds = [], [], []
                 for seed in range(asked["fits"]):
                     model = LogisticRegression(epsilon=epsilon, data_norm=asked["norm"], C=c, random_state=seed)
                     start = time.perf_counter()
                     model.fit(train, labels)
                     seconds.append(time.perf_counter() - start)
                     errors.append(float(np.mean(model.predict(test) != truth)))
-                found.append({"epsilon": epsilon, "c": c, "errors": errors, "seconds": seconds})
+                    given = model.predict_proba(test)[np.arange(len(truth)), truth]
+                    log_losses.append(float(-np.log(np.maximum(given, SMALLEST)).mean()))
+                kept = {"errors": errors, "log_losses": log_losses, "seconds": seconds}
+                found.append({"epsilon": epsilon, "c": c, **kept})
     print(json.dumps(found))
 
 

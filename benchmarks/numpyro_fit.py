@@ -1,4 +1,4 @@
-"""NUTS on the unseen moments of a release; runs in an environment of its own: python numpyro_fit.py target.npz.
+"""NUTS on the unseen moments of a release, in an environment of its own: numpyro_fit.py target.npz WARM-UP DRAWS.
 
 The target is that of `inference/gaussian`, written once more in JAX for weak priors and a public number of rows; the
 covariance is sampled by its Cholesky factor with the logarithms of the diagonal, as is usual. Prints as JSON the least
@@ -18,7 +18,6 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from numpyro.infer import MCMC, NUTS
 
 jax.config.update("jax_enable_x64", True)
-WARM_UP, DRAWS = 500, 1000
 
 
 def main() -> None:
@@ -34,8 +33,8 @@ def main() -> None:
     numpyro.set_host_device_count(1)
     sampler = MCMC(
         NUTS(potential_fn=potential, dense_mass=True),
-        num_warmup=WARM_UP,
-        num_samples=DRAWS,
+        num_warmup=int(sys.argv[2]),
+        num_samples=int(sys.argv[3]),
         num_chains=len(starts),
         chain_method="vectorized",
         progress_bar=False,

@@ -81,7 +81,7 @@ def test_chains_agree_within_their_monte_carlo_error(pair: Pair) -> None:
 
 def numbers(answer: Any) -> Iterator[float]:
     if isinstance(answer, dict | list):
-        for item in answer.values() if isinstance(answer, dict) else answer:
+        for item in (answer[name] for name in sorted(answer)) if isinstance(answer, dict) else answer:
             yield from numbers(item)
     else:
         yield float(answer)

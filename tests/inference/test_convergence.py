@@ -1,5 +1,8 @@
 """Chains run until they mixed, and no further than the cap."""
 
+import math
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -47,13 +50,29 @@ def test_draws_that_mix_at_once_are_drawn_once() -> None:
     assert fast.made == [500]
 
 
-def test_slow_chains_double_until_they_mixed_and_all_draws_are_kept() -> None:
-    slow = Autoregression(0.97)
-    found = until_mixed(slow, 250, 64_000)
-    assert slow.made[1:] == [250 * 2**k for k in range(len(slow.made) - 1)]
-    assert 250 < found["x"].shape[1] < 64_000
-    assert found["x"].shape[1] == found["n"].shape[1]
+def test_slow_chains_go_on_to_what_a_look_says_is_missing_and_all_draws_are_kept() -> None:
+    slow = Autoregression(0.9)
+    found = until_mixed(slow, 1000, 64_000)
+    looks = np.cumsum(slow.made)
+    assert looks[0] == 1000 < looks[-1] == found["x"].shape[1] == found["n"].shape[1]
+    for earlier, later in pairwise(looks):
+        missing = mixing({"x": found["x"][:, :earlier]}).missing
+        assert missing > 1.0
+        assert later == earlier + math.ceil(earlier * (min(1.1 * missing, 2.0) - 1.0))
+    assert looks[-1] < 4 * 1000  # 400 effective draws are about 1,900 draws of each chain
     assert mixing(found).converged
+
+
+def test_how_many_draws_are_missing() -> None:
+    assert Mixing(1.0, 200.0).missing == 2.0
+    assert Mixing(1.03, 500.0).missing == pytest.approx(3.0)
+    assert Mixing(np.inf, 0.0).missing == 2.0
+
+
+def test_very_slow_chains_double() -> None:
+    slow = Autoregression(0.995)
+    until_mixed(slow, 250, 2000)
+    assert slow.made == [250, 250, 500, 1000]
 
 
 @pytest.mark.parametrize("most", [1000, 1100, 100])

@@ -95,14 +95,21 @@ def test_second_stages_of_tables_are_read(model: str) -> None:
 
 
 def textbook(model: str, frame: Any, query: Any) -> dict[str, float]:
-    """(Kurtosis - 1) / 2, and the sandwich over the classical variance."""
+    """(Kurtosis - 1) / 2, the delta method of a correlation, and the sandwich over the classical variance."""
     clipped = {
         name: np.clip(frame[name], *(query.schema.column(name).lower, query.schema.column(name).upper))
         for name in "xyz"
     }
     kurtosis = {name: float(((c - c.mean()) ** 4).mean() / c.var(ddof=0) ** 2) for name, c in clipped.items()}
+    if model == "MultivariateNormal":
+        x, z = ((clipped[name] - clipped[name].mean()) / clipped[name].std(ddof=0) for name in "xz")
+        r = float((x * z).mean())
+        fourth = {(a, b): float((x**a * z**b).mean()) for a, b in ((2, 2), (4, 0), (0, 4), (3, 1), (1, 3))}
+        moved = fourth[2, 2] * (1.0 + r * r / 2.0) + (fourth[4, 0] + fourth[0, 4]) * r * r / 4.0
+        own = (moved - r * (fourth[3, 1] + fourth[1, 3])) / (1.0 - r * r) ** 2
+        return {**{name: (kurtosis[name] - 1.0) / 2.0 for name in "xz"}, "correlation[x, z]": own}
     if not query.second.is_regression:
-        return {name: (kurtosis["x" if name == "variance" else name] - 1.0) / 2.0 for name in query.second.reported}
+        return {"variance": (kurtosis["x"] - 1.0) / 2.0}
     ward = frame["ward"].replace("other", "A")  # a bad level counts as the first
     dummies = {"ward=B": ward == "B", "ward=C": ward == "C", "sex=m": frame["sex"] == "m"}
     names = query.second.reported[:-1]

@@ -77,6 +77,7 @@ def totals(target: MomentTarget, x: np.ndarray, within: np.ndarray) -> np.ndarra
     return np.array(found)
 
 
+EDGE = {"near the edge": BoxPrior(0.5, 2.0, 0.5)}  # correlations and variances close to the ends of their ranges
 CASES = {
     "one number": (1, (), (False,), 0.0, False),
     "three numbers": (3, (), (False,) * 3, 0.0, False),
@@ -86,6 +87,7 @@ CASES = {
     "two categories": (2, (3, 2), (False,) * 2, 1.0, False),
     "conjugate": (2, (), (True,) * 2, 0.0, False),
     "conjugate target": (3, (), (False, False, True), 1.0, False),
+    "near the edge": (3, (), (False,) * 3, 0.0, False),
 }
 
 
@@ -96,7 +98,8 @@ def compared(name: str, believed: float = 1.0, scale: float = 3.0, runs: int = R
     p, levels, conjugate, slopes, private = CASES[name]
     rng = np.random.default_rng(list(CASES).index(name))
     system = gentle_system(p, levels)
-    sizes, box = UniformSizes(2 * ROWS) if private else KnownSize(ROWS), BoxPrior(1.0, 2.0, 2.0, slopes)
+    sizes = UniformSizes(2 * ROWS) if private else KnownSize(ROWS)
+    box = EDGE.get(name, BoxPrior(1.0, 2.0, 2.0, slopes))
     terms = released(p, levels, ROWS, private=private, scale=scale, laplace=p % 2 == 0)
     target = target_of(system, axes(p), terms, sizes, box, conjugate, 1.0)
     before, after = [], []

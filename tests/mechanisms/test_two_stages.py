@@ -65,11 +65,11 @@ def moves(query: Influences, rng: np.random.Generator, count: int) -> tuple[floa
 
 
 def hand_made(relation: str, unit: str, by: str | None) -> tuple[Influences, Fraction]:
-    """Two functions that are both 0 in the middle of x and both cut at its ends, and what is declared for them."""
+    """Three functions that are all 0 in the middle of x and all cut at its ends, and what is declared for them."""
     query = dc.MultivariateNormal(("x", "z"), robust=True, by=by).query(schema_of(relation, unit, N))
     assert query.second is not None
     form = Form(0, (1, 0), ())
-    functions = (Influence(form, form, 0, 1000, 1.0), Influence(form, Form(0, (5, 0), ()), 0, 3000, 1.0))
+    functions = tuple(Influence(form, Form(0, (k, 0), ()), 0, 600 * k + 400, 1.0) for k in (1, 5, 9))
     made = Influences(query.schema, query.columns, query.second.axes, (), (functions,) * (3 if by else 1), by)
     return made, query.second.sensitivity(query)
 

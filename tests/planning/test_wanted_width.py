@@ -108,7 +108,7 @@ def test_a_solver_that_sees_half_of_the_noise_is_caught(monkeypatch: pytest.Monk
     )
     model, _, wanted, runs, _, _ = CASES["beta"]
     with pytest.raises(AssertionError):
-        check_width(model, schema_of("beta"), wanted, runs)
+        check_width(model, schema_of("beta"), wanted, runs, tables=40)
 
 
 def test_a_solver_that_ignores_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +165,7 @@ def test_the_answer_is_the_same_every_time_and_says_what_it_is() -> None:
 @pytest.mark.parametrize("start", [1e-4, pytest.param(300.0, marks=pytest.mark.audit)])
 def test_where_the_search_starts_does_not_matter(start: float) -> None:
     plans = [
-        dc.plan(dc.BetaBernoulli("x"), dc.NoisyStatistics(epsilon=level), schema=schema_of("beta"), width=0.09)
+        dc.plan(dc.BetaBernoulli("x"), dc.NoisyStatistics(epsilon=level), schema=schema_of("beta"), width=0.09, runs=40)
         for level in (1.0, start)
     ]
     assert plans[0].mechanism.epsilon == pytest.approx(plans[1].mechanism.epsilon, rel=0.03)

@@ -9,7 +9,7 @@ import pytest
 import discreet as dc
 from discreet.posterior import beta_from_count
 from discreet.posterior.chains import ChainsPosterior
-from discreet.posterior.records.declared_records import DeclaredRecords, NumberColumn
+from discreet.posterior.records.declared_records import DeclaredRecords, LevelCells, NumberColumn
 
 COLUMNS = {
     "smoker": dc.Binary(zero="no", one="yes"),
@@ -83,6 +83,8 @@ def test_rows_are_predicted_where_there_is_a_target_only() -> None:
         posterior(dc.BetaBernoulli("smoker", by="ward")).predict(rows)
     grouped = posterior(dc.NaiveBayes("smoker", ("month",), by="ward"))
     columns = grouped.predicted_columns(rows)
+    assert list(columns) == ["ward", "prediction", "probability"]
+    assert columns["ward"].tolist() == ["A", "B"]
     assert columns["prediction"].tolist() == grouped.predict(rows).tolist()
     due = [grouped[ward].predict_proba(rows)[i].max() for i, ward in enumerate(rows["ward"])]
     assert columns["probability"].tolist() == due
@@ -144,6 +146,24 @@ def test_pooled_groups_make_a_table() -> None:
     held = release.posterior(pooling="partial").table(30, np.random.default_rng(1)).to_pandas()
     assert held["ward"].value_counts().to_dict() == {"A": 30, "B": 30, "C": 30}
     assert set(held["smoker"]) == {"no", "yes"}
+
+
+CUT = {
+    "age": dc.Bounded(0.3, 110, cut=[18, 65]),
+    "height": dc.Bounded(1, 2, grid=0.3, cut=[1.5]),  # neither bound is on the grid
+    "visits": dc.Count(9, cut=[1, 5]),
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_numbers_in_a_table_lie_in_the_range_that_was_drawn(name: str) -> None:
+    """Every range, its ends too, as the number would be read again."""
+    column, rng = CUT[name], np.random.default_rng(2)
+    ranges = LevelCells.of(dc.Schema(CUT), name)
+    codes = np.repeat(np.arange(len(ranges.levels)), 4000)
+    numbers = ranges.arrow(codes, rng).to_numpy()
+    assert np.array_equal(np.searchsorted(ranges.seen.breaks, numbers, side="right"), codes)
+    assert (numbers.min(), numbers.max()) == pytest.approx((column.lower, column.upper), abs=0.1)
 
 
 def test_a_posterior_without_columns_gives_codes_and_no_table() -> None:

@@ -8,7 +8,7 @@ from scipy import stats
 import discreet as dc
 from discreet.errors import QueryError
 from discreet.posterior import GroupedPosterior, RegressionPosterior, groups
-from discreet.posterior.records.declared_records import NumberColumn
+from discreet.posterior.records.declared_records import LevelCells, NumberColumn
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.ConvergenceWarning")  # a few draws, made by hand
 
@@ -123,7 +123,7 @@ SITES = dc.Binary(zero="north", one="south", missing="exclude")
 def by_site() -> GroupedPosterior:
     north, south = regression(20), regression(20)
     south.chains["coefficients"][..., 0] += 100.0
-    return GroupedPosterior("site", {"0": north, "1": south}, column=SITES)
+    return GroupedPosterior("site", {"0": north, "1": south}, cells=LevelCells("site", SITES))
 
 
 def test_every_row_is_predicted_by_its_own_group(tmp_path) -> None:
@@ -136,7 +136,10 @@ def test_every_row_is_predicted_by_its_own_group(tmp_path) -> None:
     rows.to_csv(tmp_path / "rows.csv", index=False)
     for held in (rows.to_dict("list"), tmp_path / "rows.csv"):
         np.testing.assert_array_equal(posterior.predict(held, level=0.8)["mean"], found["mean"])
-    np.testing.assert_array_equal(posterior.predicted_columns(rows, level=0.8)["upper"], found["upper"])
+    columns = posterior.predicted_columns(rows, level=0.8)
+    np.testing.assert_array_equal(columns["upper"], found["upper"])
+    assert list(columns) == ["site", "mean", "lower", "upper"]
+    assert columns["site"].tolist() == ["south", "north", "south"]
     assert posterior.predict(rows.iloc[:0])["mean"].shape == (0,)
 
 

@@ -92,10 +92,38 @@ def _joint() -> Population:
     return Population.of(columns, {**cells, **texts})
 
 
+def _close() -> Population:
+    """Two columns that tell nearly the same (correlation .93), and one that half follows them (.5)."""
+    rng = np.random.default_rng(2323)
+    size = rng.standard_gamma(6.0, POINTS)
+    cells = {
+        "a": np.cbrt(size) * (1.0 + 0.04 * rng.normal(size=POINTS)),
+        "b": size * (1.0 + 0.12 * rng.normal(size=POINTS)),
+        "c": np.round(4.0 + 0.5 * size + 2.0 * rng.standard_gamma(1.0, POINTS)),
+    }
+    return Population.of({"a": dc.Bounded(0, 4), "b": dc.Bounded(0, 30), "c": dc.Bounded(0, 40)}, cells)
+
+
+def _shares() -> dict[str, Population]:
+    """Columns of one large level and ever rarer ones, of a level that hardly anybody has, and of equal levels."""
+    found = {}
+    for name, shares in {
+        "rare levels": (0.7, 0.1, 0.08, 0.06, 0.04, 0.015, 0.004, 0.001),
+        "one rare level": (0.64, 0.3598, 0.0002),
+        "equal levels": (0.2,) * 5,
+    }.items():
+        levels = [chr(65 + code) for code in range(len(shares))]
+        cells = np.repeat(levels, np.round(POINTS * np.array(shares)).astype(int))
+        found[name] = Population.of({"x": dc.Categorical(levels)}, {"x": cells})
+    return found
+
+
 def _models() -> dict[str, object]:
     return {
         "MultivariateNormal two": dc.MultivariateNormal(("x0", "y")),
         "MultivariateNormal three": dc.MultivariateNormal(("x0", "x1", "x7")),
+        "MultivariateNormal robust two": dc.MultivariateNormal(("x0", "y"), robust=True),
+        "MultivariateNormal robust three": dc.MultivariateNormal(("x0", "x1", "x7"), robust=True),
         "LinearRegression one": dc.LinearRegression("y", ("x0",)),
         "LinearRegression two": dc.LinearRegression("y", ("x0", "x1")),
         "LinearRegression one and group": dc.LinearRegression("y", ("x0", "group")),
@@ -115,8 +143,15 @@ def _cases() -> dict[str, Case]:
         column, _ = laws()[name]
         deviation = max(float(population.numbers("x").std()), 0.002 * (column.upper - column.lower))
         found.append(Case(f"NormalMean {name}", dc.NormalMean("x", sd=deviation), population))
+    for name, population in _shares().items():
+        found += [
+            Case(f"{name}, prior {prior:g}", dc.DirichletCategorical("x", prior=prior), population)
+            for prior in (1.0, 0.5, 1.0 / len(population.columns["x"].levels))
+        ]
     joint = _joint()
     found += [Case(name, model, joint) for name, model in _models().items()]
+    for names in ("ab", "ac", "abc"):
+        found.append(Case(f"MultivariateNormal close {names}", dc.MultivariateNormal(tuple(names)), _close()))
     found += [
         Case("Normal log-normal gaussian", dc.Normal("x"), columns["log-normal"], noise="gaussian"),
         Case("Normal log-normal add-remove", dc.Normal("x"), columns["log-normal"], relation="add-remove"),

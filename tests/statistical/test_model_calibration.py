@@ -1,6 +1,6 @@
 """Simulation-based calibration of every model with every noise, relation and budget: the ranks of the truth are uniform.
 
-`make test` pools 100 simulations of a model in 2 of its 8 cells, which differ in noise, relation and budget; which two
+`make test` pools 100 simulations of a model, or 60 where one is dear, in 2 of its 8 cells, which differ in noise, relation and budget; which two
 goes round, so that three models or four meet each cell. `make audit` runs 2,000 simulations of every model in every cell.
 """
 
@@ -76,11 +76,14 @@ NOISY = {
 CERTAIN = {"start", "state", "transition"}  # with a single hidden state
 SLOW = {
     "BayesianNetwork",
+    "GammaExponential",
+    "GammaPoisson",
     "LinearRegression",
     "MultivariateNormal",
     "Normal",
     "NormalMean",
-}  # their planted errors: make audit
+}  # their planted errors: make audit; those of the rates' likelihood also in posterior/test_curve_posterior
+FEWER = {"GammaExponential", "GammaPoisson", "Normal", "NormalMean"}
 SLOWEST = {"LinearRegression", "MultivariateNormal"}  # a conjugate prior costs a matrix inverse a gradient
 ONE_CELL = {"NormalMean"}  # all of its simulations in one: a noisy sum of a private number takes half a second
 CELLS = list(itertools.product(("laplace", "gaussian"), ("replace-one", "add-remove"), (0.1, 1.0)))
@@ -177,17 +180,19 @@ def test_every_registered_model_has_an_example() -> None:
     "name", [pytest.param(name, marks=[pytest.mark.audit] if name in SLOWEST else []) for name in sorted(EXAMPLES)]
 )
 def test_posteriors_are_calibrated(name: str) -> None:
-    """100 simulations in two cells; false-alarm rate 1e-4 a model.
+    """100 simulations in two cells, 60 of `FEWER`; false-alarm rate 1e-4 a model.
 
     Power, of an error of normal posteriors in both cells: too narrow by 35% is seen with probability 0.99, by 30% with
-    0.91, by 25% with 0.64; too wide by half with 0.91; shifted by 0.65 of its deviation with 0.93. An error in one of the
-    other six cells only is seen by `make audit`.
+    0.91, by 25% with 0.64; too wide by half with 0.91; shifted by 0.65 of its deviation with 0.93. Of 60 simulations: too
+    narrow by 45% with 0.99, by 40% with 0.96, by 35% with 0.86; too wide by 70% with 0.86; shifted by 0.85 with 0.93. An
+    error in one of the other six cells only is seen by `make audit`.
     """
+    runs, factor = (60, 0.55) if name in FEWER else (100, 0.65)
     cells = TWO_CELLS[name] if name not in ONE_CELL else TWO_CELLS[name][1:]
-    found = [u for i in cells for u, _ in ranks(name, CELLS[i], 100 // len(cells), seed=i)]
+    found = [u for i in cells for u, _ in ranks(name, CELLS[i], runs // len(cells), seed=i)]
     tested = rank_uniformity(found)
     assert tested.uniform(), tested
-    assert not rank_uniformity(narrowed(found, 0.65)).uniform(), "a posterior too narrow by 35% would have passed"
+    assert not rank_uniformity(narrowed(found, factor)).uniform(), f"a width of {factor} would have passed"
 
 
 def test_the_two_cells_of_a_model_are_opposites_and_every_cell_is_met() -> None:

@@ -1,7 +1,8 @@
 """Do 90% intervals from one private draw of a mean or a rate cover 90%?
 
-`make test` pools 10 simulations of every mechanism at n = 50 and at n = 1,000, for a rate and for a mean: a correct
-interval fails for one model with probability 3e-5 (4.2 standard errors).
+`make test` pools simulations of every mechanism at n = 50 and at n = 1,000: 10 each for a mean, 5 each for a rate. A
+correct interval fails for one model with probability 3e-5 (4.2 standard errors). Power: intervals that cover 60% are
+seen with probability 0.99 for the mean and 0.93 for the rate, those that cover 70% with 0.75 and 0.55.
 `make audit` runs 5,000 in each cell, prints the coverage and requires 90% ± 2%.
 """
 
@@ -60,14 +61,15 @@ def assert_covers(inside: list[bool]) -> None:
 @pytest.mark.parametrize("name", thinned(sorted(MODELS), ("GammaPoisson", "StatisticalQuery").__contains__))
 def test_intervals_given_one_draw_cover(name: str) -> None:
     kinds = mechanisms(name)
-    inside = [hit for kind in kinds for n in (50, 1000) for hit in hits(name, kind, n, 10, seed=11)]
+    runs = 10 if name == "StatisticalQuery" else 5
+    inside = [hit for kind in kinds for n in (50, 1000) for hit in hits(name, kind, n, runs, seed=11)]
     assert_covers(inside)
 
 
 def test_intervals_that_are_too_narrow_are_caught() -> None:
-    """Two thirds of the width cover 72%; found with probability above 0.999."""
+    """Two thirds of the width cover 72%; found in 180 with probability 0.99."""
     inside = [
-        hit for kind in mechanisms("StatisticalQuery") for hit in hits("StatisticalQuery", kind, 50, 100, 12, 2 / 3)
+        hit for kind in mechanisms("StatisticalQuery") for hit in hits("StatisticalQuery", kind, 50, 60, 12, 2 / 3)
     ]
     with pytest.raises(AssertionError):
         assert_covers(inside)

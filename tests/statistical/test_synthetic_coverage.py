@@ -76,7 +76,7 @@ def test_records_that_each_have_their_own_draw_are_told_apart(monkeypatch: pytes
     """Planted: a table of records from the predictive law says nothing of how sure its shares are."""
 
     def table(self: Any, parameters: Any, n: int, rng: np.random.Generator) -> Any:
-        return self.declared.table(self._new_records(n, rng))
+        return self.declared.table(self._new_records(n, rng), rng)
 
     monkeypatch.setattr(dc.posterior.base.Posterior, "_table", table)
     assert coverage(MODELS["NaiveBayes"], 4, seed=1) < 0.7

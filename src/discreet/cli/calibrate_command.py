@@ -42,7 +42,7 @@ app = typer.Typer(rich_markup_mode=None, cls=Registered)
 
 @app.callback(invoke_without_command=True)
 def calibrate(context: typer.Context) -> None:
-    """Find the parameter of a mechanism for a guarantee; no data is read.
+    """Find what a mechanism needs for a guarantee, free.
 
     \b
     Example:

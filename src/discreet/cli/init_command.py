@@ -22,7 +22,7 @@ ledger = "study.ledger"           # the budget every release is paid from, one l
 
 relation = "replace-one"          # neighbours differ in one record and n is public; or "add-remove" with n_max
 unit = {kind = "record"}          # who is protected: one row of the table
-n = 1000                          # number of rows; leave it out to have them counted when the file is opened
+n = 1000                          # number of rows; without it rows are counted in the file, and plan needs --n
 
 # Columns. Numbers are clipped to their bounds. A cell that is no number or no declared level counts as `missing`:
 # a value or level, or "exclude" to leave its row out. Without `missing` you declare the column complete.

@@ -33,9 +33,10 @@ def synthesize(
     seed: Annotated[int | None, typer.Option(min=0, help="Make the same tables again.")] = None,
     as_json: terminal.AsJson = False,
 ) -> None:
-    """Write synthetic tables that follow the posterior of a release, free.
+    """Write synthetic tables from a release, free.
 
-    They have the declared columns and levels. What several of them say is put together by `dc.combine_tables`, so that
+    They follow its posterior and have the declared columns and levels; a number that the model cuts into levels is a
+    number again, evenly within its range. What several of them say is put together by `dc.combine_tables`, so that
     intervals count the privacy noise: take at least as many rows as the private table has.
 
     \b

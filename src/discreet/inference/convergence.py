@@ -1,12 +1,16 @@
 """When chains have run long enough: R-hat at most 1.01 and 400 effective draws for every number that is reported.
 
-    draw `first` states, look, and double the number of draws until they mixed or `most` draws a chain were made
+    draw `first` states, look, and go on to as many as this look says are missing, and a tenth more, but at most twice
+    as many before the next look, until they mixed or `most` draws a chain were made
 
-All draws are kept, since the kernel is the same before and after a look and each of them is worth something. Only where
-the newer half mixed by itself and the whole did not, the older half still remembers where the chains began: it is
-counted as warm-up. `most` is public, a number of the code: nothing private decides how long a chain may run.
+Effective draws grow with the draws, and R-hat - 1 falls as one over them: that is how many are missing, once chains
+have forgotten where they began. All draws are kept, since the kernel is the same before and after a look and each of
+them is worth something. Only where the newer half mixed by itself and the whole did not, the older half still remembers
+where the chains began: it is counted as warm-up. `most` is public, a number of the code: nothing private decides how
+long a chain may run.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +24,7 @@ __all__ = ["LARGEST_RHAT", "SMALLEST_ESS", "Mixing", "mixing", "until_mixed", "w
 
 LARGEST_RHAT = 1.01  # [Vehtari et al. 2021]
 SMALLEST_ESS = 400
+MARGIN, FARTHEST = 1.1, 2.0  # what a look says is missing is itself uncertain: a little more, and never far ahead
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,13 @@ class Mixing:
     def converged(self) -> bool:
         """Whether both are good enough for every interval."""
         return self.rhat <= LARGEST_RHAT and self.ess >= SMALLEST_ESS
+
+    @property
+    def missing(self) -> float:
+        """How many times as many draws as these would be good enough; above 1 where they did not converge."""
+        if not self.ess:
+            return FARTHEST
+        return max(SMALLEST_ESS / self.ess, (self.rhat - 1.0) / (LARGEST_RHAT - 1.0))
 
     @property
     def words(self) -> str:
@@ -87,15 +99,18 @@ def until_mixed(
         What users see of the draws, where that is not the draws themselves; it is what must mix.
     """
     drawn = dict(more(min(first, most)))
-    made, mixed = min(first, most), mixing(reported(drawn)).converged
-    while made < most and not mixed:
-        further = min(made, most - made)
+    made = min(first, most)
+    found = mixing(reported(drawn))
+    while made < most and not found.converged:
+        further = min(math.ceil(made * (min(MARGIN * found.missing, FARTHEST) - 1.0)), most - made)
         newer = more(further)
         drawn = {name: np.concatenate([values, newer[name]], axis=1) for name, values in drawn.items()}
         made += further
-        mixed = mixing(reported(drawn)).converged
-        if not mixed and further >= first and mixing(reported(newer)).converged:
-            return dict(newer)
+        found = mixing(reported(drawn))
+        if not found.converged and made >= 2 * first:
+            half = {name: values[:, made // 2 :] for name, values in drawn.items()}
+            if mixing(reported(half)).converged:
+                return half
     return drawn
 
 

@@ -12,8 +12,7 @@ from discreet.errors import QueryError
 from discreet.noise import NoiseLaw
 from discreet.posterior import Draws, GroupedPosterior, Likelihood, Posterior, RecordLaw, Scalar, pooled_posterior
 from discreet.posterior.given_draws import LogDraws
-from discreet.posterior.records.declared_records import DeclaredRecords
-from discreet.queries.counts_and_sums import level_column
+from discreet.posterior.records.declared_records import DeclaredRecords, LevelCells
 from discreet.queries.losses.base import Query
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
@@ -167,10 +166,10 @@ class StatisticsModel(Model):
 
         if query.by is None:
             return one(value)
-        groups = level_column(query.schema, query.by)
+        groups = LevelCells.of(query.schema, query.by)
         values = {level: {name: array[g] for name, array in value.items()} for g, level in enumerate(query.groups)}
         if pooling is None:
-            return GroupedPosterior(query.by, {level: one(own) for level, own in values.items()}, column=groups)
+            return GroupedPosterior(query.by, {level: one(own) for level, own in values.items()}, cells=groups)
         population = self.population(query.schema)
         if population is None:
             raise QueryError(f"Release.posterior pooling must have a model of one parameter, got {type(self).__name__}")

@@ -7,6 +7,7 @@ otherwise     x ~ N(mean, covariance),   covariance ~ InverseWishart(degrees, sc
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ class MultivariateNormal(StatisticsModel):
 
     `prior` is (mean, strength, degrees, scale): a vector, two numbers and a matrix; without one it is weak, within the
     bounds. `robust=True`, which goes with the weak prior only, spends 5% of the budget on how heavy the tails are and
-    how rows of a person go together, for the width of every variance (of covariances nothing is asked).
+    how rows of a person go together, for the width of every variance and every correlation.
     """
 
     columns: tuple[str, ...]
@@ -70,10 +71,13 @@ class MultivariateNormal(StatisticsModel):
         return found
 
     def query(self, schema: Schema) -> Statistics:
-        """All sums and products, jointly; then, if robust, how much the squares vary."""
+        """All sums and products, jointly; then, if robust, how much squares and products vary."""
         self._system(schema)  # refuses a prior that does not fit
         query = moment_query(schema, self.columns, (), self.by)
-        return followed_by_influences(query, self.columns, self._axes(schema)) if self.robust else query
+        if not self.robust:
+            return query
+        pairs = (f"correlation[{one}, {other}]" for one, other in combinations(self.columns, 2))
+        return followed_by_influences(query, (*self.columns, *pairs), self._axes(schema))
 
     def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> ChainsPosterior:
         """Draws of mean and covariance of the declared columns given their noisy moments."""

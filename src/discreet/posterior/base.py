@@ -80,7 +80,10 @@ class Posterior(ABC):
         return self._in_columns(coded, level)
 
     def table(self, n: int, rng: np.random.Generator | None = None) -> "pa.Table":
-        """A synthetic table of n records in the declared columns, all given one draw of the parameters."""
+        """A synthetic table of n records in the declared columns, all given one draw of the parameters.
+
+        Where the model reads a number by its ranges (`cut=`), the table has numbers again, evenly within their range.
+        """
         self._warn()
         return self._tables(1, n, rng)[0]
 
@@ -212,7 +215,7 @@ class Posterior(ABC):
         if self.declared is None:
             raise QueryError(f"{type(self).__name__}.declared must be columns, got a posterior made without a schema")
         parts = [min(RECORDS_AT_ONCE, n - start) for start in range(0, n, RECORDS_AT_ONCE)]
-        made = [self.declared.table(self._given(parameters, size, rng)) for size in parts]
+        made = [self.declared.table(self._given(parameters, size, rng), rng) for size in parts]
         return pa.concat_tables(made).combine_chunks()
 
     def _as_declared(self, drawn: Any) -> Any:

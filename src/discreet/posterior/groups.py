@@ -12,9 +12,8 @@ from discreet.inference.convergence import Mixing
 from discreet.posterior.base import Posterior
 from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
 from discreet.posterior.new_rows import held_columns, new_codes
-from discreet.posterior.records.declared_records import stacked
+from discreet.posterior.records.declared_records import LevelCells, stacked
 from discreet.posterior.summary import Summary
-from discreet.schema import LevelColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,12 +25,12 @@ __all__ = ["GroupedPosterior", "group_dimension"]
 class GroupedPosterior(Posterior):
     """The posterior of every level of the column `by`; the groups are independent and every answer is by level.
 
-    `column` is the declaration of that column; a posterior that was made by hand may be without.
+    `cells` are those of that column; a posterior that was made by hand may be without.
     """
 
     by: str
     parts: Mapping[str, Posterior]
-    column: LevelColumn | None = field(default=None, kw_only=True, repr=False, compare=False)
+    cells: LevelCells | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -83,35 +82,36 @@ class GroupedPosterior(Posterior):
         """
         if isinstance(records, int | np.integer):
             return self.simulate(int(records), rng)
-        return self._by_group(records, lambda part, coded: part._predicted(coded, **options))
+        return self._by_group(records, lambda part, coded: part._predicted(coded, **options))[1]
 
     def predicted_columns(self, records: Any, *, target: str | None = None, level: float = 0.9) -> dict[str, Any]:
-        """Predictions for given rows as the columns of a table, each by the posterior of its own group."""
+        """Predictions for given rows as the columns of a table, each by its own group, whose level is one of them."""
         if target is not None:
             raise QueryError(
                 f"GroupedPosterior.predicted_columns target must be asked of one group, "
                 f'posterior["{next(iter(self))}"].predict_proba(rows, {target!r})'
             )
-        found: dict[str, Any] = self._by_group(records, lambda part, coded: part._in_columns(coded, level))
-        return found
+        codes, found = self._by_group(records, lambda part, coded: part._in_columns(coded, level))
+        texts = np.array(self.cells.levels if self.cells else tuple(self))
+        return {group_dimension(self.by, set(found)): texts[codes], **found}
 
-    def _by_group(self, records: Any, ask: Callable[[Posterior, NDArray[Any]], Any]) -> Any:
-        """What each group answers for its rows, in the order of the rows: an array, or several by name."""
+    def _by_group(self, records: Any, ask: Callable[[Posterior, NDArray[Any]], Any]) -> tuple[NDArray[Any], Any]:
+        """The group of each row, and what it answers for it, in the order of the rows: an array, or several by name."""
         held, names = held_columns(records)
         coded = next(iter(self.parts.values()))._read(held)  # as every group reads them; refused without a target
-        if self.column is None or self.by not in names:
+        if self.cells is None or self.by not in names:
             raise QueryError(
                 f"new rows must have the column {self.by!r} of their groups, or be asked of one group, "
                 f'posterior["{next(iter(self))}"].predict(rows)'
             )
-        codes = new_codes({self.by: self.column}, held)[self.by]
+        codes = new_codes({self.by: self.cells.seen}, held)[self.by]
         self._warn()
         places = [np.flatnonzero(codes == code) for code in range(len(self.parts))]
         answers = [ask(part, coded[place]) for part, place in zip(self.parts.values(), places, strict=True)]
         order = np.argsort(np.concatenate(places))
         if isinstance(answers[0], dict):
-            return {name: np.concatenate([answer[name] for answer in answers])[order] for name in answers[0]}
-        return np.concatenate(answers)[order]
+            return codes, {name: np.concatenate([answer[name] for answer in answers])[order] for name in answers[0]}
+        return codes, np.concatenate(answers)[order]
 
     def log_density(self, x: object) -> NoReturn:
         """Refused: a density belongs to one group."""
@@ -127,7 +127,9 @@ class GroupedPosterior(Posterior):
         """Synthetic tables with n records of every group, the group in a column of its own."""
         rng = np.random.default_rng(rng)
         made = self._each(lambda part: part._tables(m, n, rng))
-        return [stacked(self.by, {level: tables[i] for level, tables in made.items()}, self.column) for i in range(m)]
+        return [
+            stacked(self.by, {level: tables[i] for level, tables in made.items()}, self.cells, rng) for i in range(m)
+        ]
 
     def _summary(self) -> Summary:
         """The summary of every group, with parameters named "level: parameter"."""

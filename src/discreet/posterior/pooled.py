@@ -21,9 +21,8 @@ from discreet.posterior.base import Posterior
 from discreet.posterior.export import to_datatree
 from discreet.posterior.groups import group_dimension
 from discreet.posterior.record_laws import RecordLaw
-from discreet.posterior.records.declared_records import stacked
+from discreet.posterior.records.declared_records import LevelCells, stacked
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, describe, tails
-from discreet.schema import LevelColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,7 +87,7 @@ class PooledPosterior(Posterior):
     scalar: Scalar
     population: Population
     curves: Mapping[str, SinhCurve]
-    column: LevelColumn | None = field(default=None, kw_only=True, repr=False, compare=False)  # of the groups
+    cells: LevelCells | None = field(default=None, kw_only=True, repr=False, compare=False)  # of the groups
 
     _no_density = "must be asked of one group: use the posterior without pooling"
 
@@ -140,7 +139,7 @@ class PooledPosterior(Posterior):
     def _table(self, parameters: Any, n: int, rng: np.random.Generator) -> "pa.Table":
         """N records of every group, the group in a column of its own."""
         made = {level: super(PooledPosterior, self)._table(theta, n, rng) for level, theta in parameters.items()}
-        return stacked(self.by, made, self.column)
+        return stacked(self.by, made, self.cells, rng)
 
     def _title(self) -> str:
         return f"partially pooled posterior of {len(self.levels)} groups by {self.by}"
@@ -167,7 +166,7 @@ class PooledPosterior(Posterior):
 
 
 def pooled_posterior(
-    by: str, likelihoods: Mapping[str, Likelihood], scalar: Scalar, column: LevelColumn | None = None
+    by: str, likelihoods: Mapping[str, Likelihood], scalar: Scalar, cells: LevelCells | None = None
 ) -> PooledPosterior:
     """The hierarchical posterior, given the log-likelihood of each group's release as a function of its parameter.
 
@@ -184,7 +183,7 @@ def pooled_posterior(
     )
     population = fit_population(curves, prior)
     groups = {level: population.group(g) for g, level in enumerate(likelihoods)}
-    return PooledPosterior(by, tuple(likelihoods), scalar, population, groups, column=column)
+    return PooledPosterior(by, tuple(likelihoods), scalar, population, groups, cells=cells)
 
 
 def _log_likelihood(level: str, likelihood: Likelihood, scalar: Scalar) -> Callable[[Array], Array]:

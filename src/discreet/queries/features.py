@@ -109,5 +109,5 @@ class Features:
         return np.asarray(0.5 * (low + high) + 0.5 * (high - low) * (axis.centred(steps) / axis.reach))
 
     def shrink(self, squared: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The factor s of every row, from the squared length of its features."""
-        return np.minimum(1.0, self.radius / np.maximum(np.sqrt(squared), np.finfo(float).tiny))
+        """The factor s of every row, from the squared length of its features; no row, not even of zeros, overflows."""
+        return np.asarray(self.radius / np.maximum(np.sqrt(squared), self.radius))

@@ -6,9 +6,12 @@ s² the variance of e, and Q the inverse of the features' covariances:
 | reported | influence psi | reference |
 |---|---|---|
 | variance of a column | (x - m)² - S | 2 S² |
+| correlation r of two columns | z z' - r (z² + z'²) / 2, z = (x - m) / √S | (1 - r²)² |
 | variance of the error | e² - s² | 2 s⁴ |
 | slope or effect j | e · row j of Q · (x - m) | s² Q_jj |
 | intercept, at x = 0 | e · (1 - a' Q (x - m)), a the mean less that x | s² (1 + a' Q a) |
+
+That of a correlation is a product of two forms: (z cos a - z' sin a) (z' cos a - z sin a) with sin 2a = r.
 
 The cap B lets a noisy sum still tell kappa, E psi² over its reference: as large as the noise allows, half of the
 rows over its deviation (which then is half of the reference), and at least 30.
@@ -17,7 +20,8 @@ rows over its deviation (which then is half of the reference), and at least 30.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import sqrt
+from itertools import combinations
+from math import asin, cos, sin, sqrt
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["SecondStage", "followed_by_influences"]
 
 LEAST_BOUND, PART = 30.0, 0.5
+LARGEST_CORRELATION = 1.0 - 1e-6  # of two columns
 FARTHEST = 1e12  # of an intercept from the data, in half-ranges
 LEAST_NOISE = 1e-30  # of noise in steps: that of an enormous budget is 0 in doubles
 
@@ -43,7 +48,8 @@ class SecondStage:
     """The second stage of a query about moments: what is reported, and the columns it is reported of.
 
     `reported` are the names of the numbers that the model reports: the coefficients of the last number on all other
-    columns, then "variance"; or, without a regression, the names of columns, whose variances are meant.
+    columns, then "variance"; or, without a regression, one for the variance of each column, then one for the
+    correlation of each pair of columns.
     """
 
     name: ClassVar[str] = "influence"
@@ -100,8 +106,9 @@ def followed_by_influences(
     is_regression: bool = False,
 ) -> "Statistics":
     """The query with a second stage."""
-    if SecondStage.name in first.names:
-        raise QueryError(f"the columns of a robust model must have other names, got {SecondStage.name!r}: rename it")
+    taken = {*first.names} & {SecondStage.name} or {name for name in reported if [*reported].count(name) > 1}
+    if taken:
+        raise QueryError(f"the columns of a robust model must have other names, got {min(taken)!r}: rename it")
     return replace(first, second=SecondStage(tuple(reported), axes, categories, is_regression))
 
 
@@ -143,8 +150,18 @@ class _Making:
 
 
 def _of_columns(making: _Making, estimate: FirstEstimate) -> list[Influence]:
+    """Of the variances, then of the correlations."""
     variances, unit = np.diag(estimate.covariance), np.eye(len(estimate.means))
-    return [making.variance(-float(estimate.means[j]), unit[j], float(variances[j])) for j, _ in enumerate(making.axes)]
+    columns = zip(estimate.means.tolist(), unit, variances.tolist(), strict=True)
+    found = [making.variance(-mean, own, variance) for mean, own, variance in columns]
+    scaled = unit / np.sqrt(variances)[:, np.newaxis]
+    for i, j in combinations(range(len(making.axes)), 2):
+        r = float(np.clip(scaled[i] @ estimate.covariance @ scaled[j], -LARGEST_CORRELATION, LARGEST_CORRELATION))
+        angle = 0.5 * asin(r)
+        slopes = cos(angle) * scaled[i] - sin(angle) * scaled[j], cos(angle) * scaled[j] - sin(angle) * scaled[i]
+        (left, one), (right, other) = (making.form(-float(own @ estimate.means), own) for own in slopes)
+        found.append(making.influence(left, right, 0, ((1.0 - r * r) * one * other) ** 2))
+    return found
 
 
 def _of_regression(making: _Making, estimate: FirstEstimate) -> list[Influence]:

@@ -45,6 +45,7 @@ class _OfLevels:
     """What columns of levels have in common; `excluded` is the code of a cell that excludes its row."""
 
     holds: ClassVar[Literal["levels"]] = "levels"
+    number: ClassVar[None] = None
     excluded: ClassVar[int] = NO_LEVEL
 
     @property

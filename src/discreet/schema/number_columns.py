@@ -40,6 +40,12 @@ class _OfNumbers:
         return None if self.cut is None else _ranges(self, self.labels)
 
     @property
+    def range_steps(self: Any) -> tuple[tuple[int, int], ...]:
+        """The first and the last grid step of every range."""
+        firsts = [self.steps(point) for point in (self.lower, *(self.cut or ()))]
+        return tuple(zip(firsts, [*(step - 1 for step in firsts[1:]), self.steps(self.upper)], strict=True))
+
+    @property
     def told_apart(self: Any) -> Ranges:
         """What becomes of a cell: clipped, on a bound, between them, or bad."""
         return bound_ranges(float(self.lower), float(self.upper))
@@ -179,7 +185,7 @@ def _ranges(column: "Bounded | Count", labels: tuple[str, ...]) -> Ranges:
     """Which range holds a number, said about the number itself."""
     breaks = tuple(_least(column.lower, column.upper, column.step, point) for point in column.cut or ())
     default = column.lower if column.default_value is None else column.default_value
-    return Ranges(labels, breaks, bisect_right(breaks, default), column.missing)
+    return Ranges(labels, breaks, bisect_right(breaks, default), column.missing, column)
 
 
 @cache

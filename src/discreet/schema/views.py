@@ -21,6 +21,7 @@ from discreet.schema.cell import NO_LEVEL, Truths
 
 if TYPE_CHECKING:
     from discreet.schema.columns import Binary, Categorical
+    from discreet.schema.number_columns import Bounded, Count
 
 __all__ = ["BAD", "Matches", "Ranges", "bound_ranges"]
 
@@ -35,6 +36,7 @@ class Ranges:
     breaks: tuple[float, ...]
     bad: int
     missing: float | Literal["exclude"] | None = None
+    number: "Bounded | Count | None" = None  # the column that is cut
     holds: ClassVar[Literal["ranges"]] = "ranges"
     excluded: ClassVar[int] = NO_LEVEL
     compared: ClassVar[tuple[str, ...]] = ()
@@ -69,6 +71,7 @@ class Matches:
     holds: ClassVar[Literal["matches"]] = "matches"
     excluded: ClassVar[int] = NO_LEVEL
     missing: ClassVar[None] = None
+    number: ClassVar[None] = None
 
     @property
     def levels(self) -> tuple[str, ...]:

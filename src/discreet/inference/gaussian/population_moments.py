@@ -23,6 +23,7 @@ __all__ = ["mean_and_covariance", "regression"]
 LEVEL_PRECISION = 0.25  # of level means in half-ranges: what is left of a level without rows is the whole range
 NEARLY_ZERO = 1e-12
 FARTHEST = 30.0  # of logarithms of variances: beyond, bounds cut them anyway
+NEARLY_ONE = 1.0 - 1e-6
 STEEPEST = 3.0  # skewness of a mean: that of so few rows that no expansion holds
 
 
@@ -35,9 +36,15 @@ def regression(
 
 
 def mean_and_covariance(
-    target: MomentTarget, sample: SampleMoments, rng: np.random.Generator, excess: Mapping[str, Array] | None = None
+    target: MomentTarget,
+    sample: SampleMoments,
+    rng: np.random.Generator,
+    excess: Mapping[tuple[int, int], Array] | None = None,
 ) -> tuple[Array, Array]:
-    """Means (…, numbers) within their bounds and covariances (…, numbers, numbers), without levels."""
+    """Means (…, numbers) within their bounds and covariances (…, numbers, numbers), without levels.
+
+    `excess` is that of the variance (j, j) or the correlation (i, j).
+    """
     if target.conjugates is not None:
         return _of_nodes(target, sample, rng)
     means, p = sample.means[..., 0], target.numbers
@@ -48,11 +55,12 @@ def mean_and_covariance(
         lower[..., j, j] = np.sqrt(rng.chisquare(rows - 1.0 - j))
     # Sigma = n L (B B')^-1 L' with Bartlett's B: inverse Wishart of n - 1 degrees
     spread = root @ np.swapaxes(np.linalg.inv(lower), -1, -2) * np.sqrt(rows)[..., np.newaxis, np.newaxis]
-    covariance = spread @ np.swapaxes(spread, -1, -2)
+    covariance: Array = np.asarray(spread @ np.swapaxes(spread, -1, -2), dtype=float)
     skewness, kurtosis = _beta_shape(means, np.einsum("...jj->...j", sample.within))
-    kappas = {str(j): np.maximum(0.5 * (kurtosis[..., j] - 1.0), 1.0) for j in range(p)} | dict(excess or {})
-    for name, kappa in kappas.items():
-        j = int(name)
+    kappas = {(j, j): np.maximum(0.5 * (kurtosis[..., j] - 1.0), 1.0) for j in range(p)} | dict(excess or {})
+    covariance = _spread_correlations(covariance, sample.within, kappas)
+    for j in range(p):
+        kappa = kappas[j, j]
         own, at = covariance[..., j, j], np.maximum(sample.within[..., j, j] * rows / (rows - 1.0), NEARLY_ZERO)
         wider = at * np.exp(np.clip(np.log(own / at) * np.sqrt(kappa), -FARTHEST, FARTHEST))
         scale = np.sqrt(np.minimum(wider, 1.0 - means[..., j] ** 2 + NEARLY_ZERO) / own)
@@ -62,6 +70,28 @@ def mean_and_covariance(
     error = np.sqrt(np.einsum("...jj->...j", sample.within) / (rows - 1.0)[..., np.newaxis]) + NEARLY_ZERO
     skewed = -_unskewed(-steps / error, skewness / np.sqrt(rows)[..., np.newaxis])
     return np.clip(means + error * skewed, -1.0, 1.0), np.asarray(covariance)
+
+
+def _spread_correlations(covariance: Array, within: Array, kappas: Mapping[tuple[int, int], Array]) -> Array:
+    """Covariances of the same variances, their correlations √kappa times as far from the rows' own, in atanh.
+
+    Where that is no covariance, on the line to the rows' own, as far as there is one.
+    """
+    pairs = [pair for pair in kappas if pair[0] != pair[1]]
+    if not pairs:
+        return covariance
+    p = covariance.shape[-1]
+    spread = np.sqrt(np.einsum("...jj->...j", covariance))
+    room = np.sqrt(np.einsum("...jj->...j", within) + NEARLY_ZERO)
+    rows = (within + NEARLY_ZERO * np.eye(p)) / (room[..., :, np.newaxis] * room[..., np.newaxis, :])
+    moved = covariance / (spread[..., :, np.newaxis] * spread[..., np.newaxis, :])
+    for i, j in pairs:
+        here, there = (np.arctanh(np.clip(one[..., i, j], -NEARLY_ONE, NEARLY_ONE)) for one in (rows, moved))
+        moved[..., i, j] = moved[..., j, i] = np.tanh(here + np.sqrt(kappas[i, j]) * (there - here))
+    inverse = np.linalg.inv(np.linalg.cholesky(rows))
+    least = np.linalg.eigvalsh(inverse @ (moved - rows) @ np.swapaxes(inverse, -1, -2))[..., 0]
+    part = np.minimum(NEARLY_ONE / np.maximum(-least, NEARLY_ONE), 1.0)[..., np.newaxis, np.newaxis]
+    return np.asarray((rows + part * (moved - rows)) * (spread[..., :, np.newaxis] * spread[..., np.newaxis, :]))
 
 
 def _beta_shape(mean: Array, variance: Array) -> tuple[Array, Array]:

@@ -33,31 +33,44 @@ class DeclaredColumn(Protocol):
     def cells(self, drawn: NDArray[Any]) -> NDArray[Any]:
         """What a law has drawn, as people read it."""
 
-    def arrow(self, drawn: NDArray[Any]) -> "pa.Array":
-        """The same as a column of a table."""
+    def arrow(self, drawn: NDArray[Any], rng: np.random.Generator) -> "pa.Array":
+        """The same as a column of a table, where it can be read as the private one is."""
 
 
 @dataclass(frozen=True)
 class LevelCells:
-    """Codes of levels, and the texts of these in the table."""
+    """Codes of levels, and the texts of these in the table; of a number that is cut, the names of its ranges.
+
+    `seen` is the column as a query sees it.
+    """
 
     name: str
-    levels: tuple[str, ...]
+    seen: LevelColumn
 
     @classmethod
     def of(cls, schema: Schema, name: str) -> "LevelCells":
+        """The column of this name."""
+        return cls(name, level_column(schema, name))
+
+    @property
+    def levels(self) -> tuple[str, ...]:
         """The texts as they are in the table; of a number that is cut into levels, the names of these."""
-        return cls(name, _written(level_column(schema, name)))
+        texts = self.seen.compared
+        return texts if len(texts) == len(self.seen.levels) else self.seen.levels
 
     def cells(self, drawn: NDArray[Any]) -> NDArray[Any]:
         """Texts."""
         return np.asarray(np.array(self.levels)[drawn])
 
-    def arrow(self, drawn: NDArray[Any]) -> "pa.Array":
-        """Texts."""
+    def arrow(self, drawn: NDArray[Any], rng: np.random.Generator) -> "pa.Array":
+        """Texts; a number that is cut is a number again, any one of its range: no more is known of it."""
         import pyarrow as pa
 
-        return pa.array(self.levels, pa.string()).take(pa.array(drawn))
+        if self.seen.number is None:
+            return pa.array(self.levels, pa.string()).take(pa.array(drawn))
+        first, last = np.array(self.seen.number.range_steps)[drawn].T
+        number = NumberColumn.by(self.name, self.seen.number)
+        return number.arrow(rng.integers(first, last, endpoint=True) * number.step, rng)
 
 
 @dataclass(frozen=True)
@@ -72,7 +85,11 @@ class NumberColumn:
     @classmethod
     def of(cls, schema: Schema, name: str) -> "NumberColumn":
         """A bounded column or one of counts."""
-        column: Any = schema.column(name)
+        return cls.by(name, schema.column(name))
+
+    @classmethod
+    def by(cls, name: str, column: Any) -> "NumberColumn":
+        """The same, of its declaration."""
         return cls(name, float(column.lower), float(column.upper), float(column.step))
 
     def cells(self, drawn: NDArray[Any]) -> NDArray[Any]:
@@ -86,7 +103,7 @@ class NumberColumn:
         """Within the bounds, not rounded."""
         return np.asarray(np.clip(drawn, self.lower, self.upper), dtype=float)
 
-    def arrow(self, drawn: NDArray[Any]) -> "pa.Array":
+    def arrow(self, drawn: NDArray[Any], rng: np.random.Generator) -> "pa.Array":
         """Numbers."""
         import pyarrow as pa
 
@@ -120,28 +137,25 @@ class DeclaredRecords:
             return self.columns[ALONE].cells(np.asarray(drawn))
         return {column.name: column.cells(drawn[key]) for key, column in self.columns.items()}
 
-    def table(self, drawn: Any) -> "pa.Table":
+    def table(self, drawn: Any, rng: np.random.Generator) -> "pa.Table":
         """All columns as an Arrow table."""
         import pyarrow as pa
 
         held = {ALONE: drawn} if ALONE in self.columns else drawn
-        return pa.table({column.name: column.arrow(np.asarray(held[key])) for key, column in self.columns.items()})
+        return pa.table({column.name: column.arrow(np.asarray(held[key]), rng) for key, column in self.columns.items()})
 
 
-def stacked(by: str, tables: Mapping[str, "pa.Table"], column: LevelColumn | None = None) -> "pa.Table":
+def stacked(
+    by: str, tables: Mapping[str, "pa.Table"], cells: LevelCells | None, rng: np.random.Generator
+) -> "pa.Table":
     """Tables of groups, by level, under each other; the first column says of which group a record is, as declared."""
     import pyarrow as pa
 
     if any(by in table.column_names for table in tables.values()):
         raise QueryError(f"GroupedPosterior.by must be no column of a record, got {by!r}")
-    texts = {} if column is None else dict(zip(column.levels, _written(column), strict=True))
-    parts = [
-        table.add_column(0, by, pa.array([texts.get(level, level)] * table.num_rows, pa.string()))
-        for level, table in tables.items()
-    ]
+    parts = []
+    for code, (level, table) in enumerate(tables.items()):
+        alike = np.full(table.num_rows, code)
+        own = pa.array([level] * table.num_rows, pa.string()) if cells is None else cells.arrow(alike, rng)
+        parts.append(table.add_column(0, by, own))
     return pa.concat_tables(parts).combine_chunks()
-
-
-def _written(column: LevelColumn) -> tuple[str, ...]:
-    """The texts of levels in the table; of a number that is cut into levels, the names of these."""
-    return column.compared if len(column.compared) == len(column.levels) else column.levels

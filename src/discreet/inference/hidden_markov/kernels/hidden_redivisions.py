@@ -131,33 +131,39 @@ def walk(
     """
     if released.scale[d] < SMALLEST_SCALE or abs(log_odds) > FAR:
         return False
-    now, s, odds, largest = levels[here] - low, levels[here] + levels[there], np.exp(log_odds), 1.0
-    rise = np.exp(1.0 / released.scale[d])
+    now, s, odds = levels[here] - low, levels[here] + levels[there], np.exp(log_odds)
+    first, second = released.counts[here], released.counts[there] - s + 1.0
+    gaussian, scale, rise = released.gaussian[d], released.scale[d], np.exp(1.0 / released.scale[d])
+    # ratios first, which do not wait for each other, then their products
+    k = float(low)
+    for i in range(now):
+        terms[i] = (k + 1.0) / (odds * (s - k) * growth(gaussian, scale, rise, first - k, second + k))
+        k += 1.0
     terms[now] = 1.0
-    for i in range(now, terms.size - 1):
-        k = low + i
-        terms[i + 1] = terms[i] * (odds * (s - k) / (k + 1.0) * growth(released, d, here, there, k, s, rise))
-        largest = max(largest, terms[i + 1])
+    for i in range(now + 1, terms.size):
+        terms[i] = odds * (s - k) * growth(gaussian, scale, rise, first - k, second + k) / (k + 1.0)
+        k += 1.0
+    last = 1.0
+    for i in range(now + 1, terms.size):
+        last *= terms[i]
+        terms[i] = last
+    last = 1.0
     for i in range(now - 1, -1, -1):
-        k = low + i
-        terms[i] = terms[i + 1] / (odds * (s - k) / (k + 1.0) * growth(released, d, here, there, k, s, rise))
-        largest = max(largest, terms[i])
-    return bool(largest < LARGEST)
+        last *= terms[i]
+        terms[i] = last
+    return bool(terms.sum() < LARGEST)
 
 
 @njit(cache=True, nogil=True)
-def growth(released: Released, d: int, here: int, there: int, k: int, s: int, rise: float) -> float:
-    """The density of the noise of both levels at k + 1 over that at k; `rise` is e^(1 / scale)."""
-    one, other = released.counts[here] - k, released.counts[there] - (s - k - 1)
-    if released.gaussian[d]:
-        return float(np.exp(min(max((one - other) / released.scale[d] ** 2, -FAR), FAR)))
-    ratio = 1.0
-    for residual, sign in ((one, 1.0), (other, -1.0)):
-        if 0.0 < residual < 1.0:  # continuous noise
-            ratio *= rise ** (sign * (2.0 * residual - 1.0))
-        else:
-            ratio *= rise if (residual >= 1.0) == (sign > 0.0) else 1.0 / rise
-    return ratio
+def growth(gaussian: bool, scale: float, rise: float, one: float, other: float) -> float:
+    """The density of the noise of both levels at k + 1 over that at k, given its residuals; `rise` is e^(1 / scale)."""
+    if gaussian:
+        return float(np.exp(min(max((one - other) / scale**2, -FAR), FAR)))
+    if 0.0 < one < 1.0 or 0.0 < other < 1.0:  # continuous noise
+        return float(rise ** (min(max(2.0 * one - 1.0, -1.0), 1.0) - min(max(2.0 * other - 1.0, -1.0), 1.0)))
+    if (one >= 1.0) == (other >= 1.0):
+        return 1.0
+    return rise * rise if one >= 1.0 else 1.0 / (rise * rise)
 
 
 @njit(cache=True, nogil=True)
@@ -204,20 +210,34 @@ def log_ratio(pair: PairedLevels, step: float) -> float:
     total = emission * (first + second) + events * second + frozen * step
     power = np.exp(-abs(step))
     for i in range(lows.size):
-        begin, end, found = starts[i], starts[i + 1], 0.0
-        if step <= 0.0:
-            for j in range(end - 1, begin - 1, -1):
-                found = found * power + terms[j]
-            reach = lows[i]
-        else:
-            for j in range(begin, end):
-                found = found * power + terms[j]
-            reach = lows[i] + end - begin - 1
+        begin, end = starts[i], starts[i + 1]
+        found = power_sum(terms[begin:end], power, step <= 0.0)
+        reach = lows[i] if step <= 0.0 else lows[i] + end - begin - 1
         if found > 0.0:
             total += np.log(found) + reach * step
         elif terms[begin:end].any():
             return -np.inf
     return total
+
+
+@njit(cache=True, nogil=True)
+def power_sum(terms: Array, power: float, forward: bool) -> float:
+    """Σ terms[j] power^j, or with the powers from the end: four Horner schemes side by side, which do not wait."""
+    fourth, whole = power**4, terms.size - terms.size % 4
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    if forward:
+        for j in range(terms.size - 1, whole - 1, -1):
+            a = a * power + terms[j]
+        for j in range(whole - 4, -1, -4):
+            a, b = a * fourth + terms[j], b * fourth + terms[j + 1]
+            c, d = c * fourth + terms[j + 2], d * fourth + terms[j + 3]
+    else:
+        for j in range(terms.size - whole):
+            a = a * power + terms[j]
+        for j in range(terms.size - whole, terms.size, 4):
+            a, b = a * fourth + terms[j + 3], b * fourth + terms[j + 2]
+            c, d = c * fourth + terms[j + 1], d * fourth + terms[j]
+    return float(a + power * (b + power * (c + power * d)))
 
 
 @njit(cache=True, nogil=True)
