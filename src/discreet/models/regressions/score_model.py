@@ -37,6 +37,7 @@ class ScoreModel:
     ) -> ScoreCoefficients:
         """The posterior of the coefficients: the walk is taken again from what was released, which is free."""
         totals, moments, points, scores = law.opened(value)
+        totals = replace(totals, size=max(totals.size, 1.0))  # a noisy count may be anything
         path = walk(law.terms, totals, moments)
         for point, score in zip(points, scores, strict=True):
             path = path.after(score, point)
