@@ -1,9 +1,8 @@
 """Hidden Markov models of event logs from exact counts: conditionals, joint laws, recovery.
 
 Statistical tests have fixed seeds. A joint-distribution test compares about 20 moments with a limit of 5 standard
-errors from 10 to 12 batches: a right sampler fails about twice in 100 seeds. Of ten other seeds, as many as `make test`
-has draws, swapped indices of transitions were found in 8, every other planted error of blocked sweeps and every dropped
-prior in 10.
+errors from 8 to 12 batches: a right sampler fails about twice in 100 seeds. At ten other seeds, with the draws of
+`make test`, swapped indices of transitions were found 8 times, a dropped start and every dropped prior 10 times.
 """
 
 from collections.abc import Callable
