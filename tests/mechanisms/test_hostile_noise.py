@@ -82,5 +82,5 @@ def test_what_could_be_paid_and_never_answered_is_refused(levels: int, rho: floa
     """Covariances of too many features, and noise that no sampler draws."""
     columns = {"g": dc.Categorical([str(i) for i in range(levels)]), "x": dc.Bounded(-1, 1), "y": dc.Binary()}
     schema = dc.Schema(columns, n=9)
-    with pytest.raises(error, match="NoisyScore must have a model of at most|must be above 0 and at most"):
+    with pytest.raises(error, match=r"NoisyScore must have a model of at most|must be above 0 and at most"):
         dc.NoisyScore(rho=rho).guarantee(dc.LogisticRegression("y", ("g", "x")).query(schema))
