@@ -84,3 +84,10 @@ def test_what_could_be_paid_and_never_answered_is_refused(levels: int, rho: floa
     schema = dc.Schema(columns, n=9)
     with pytest.raises(error, match=r"NoisyScore must have a model of at most|must be above 0 and at most"):
         dc.NoisyScore(rho=rho).guarantee(dc.LogisticRegression("y", ("g", "x")).query(schema))
+
+
+@pytest.mark.parametrize("planted", [{"directions": 0}, {"directions": 2.5}, {"records": 0}, {"records": -4}])
+def test_a_calibration_of_nothing_is_refused(planted: dict[str, Any]) -> None:
+    """No records would need next to no noise."""
+    with pytest.raises(dc.GuaranteeError, match=r"calibrate\.(directions|records) must be a whole number from 1"):
+        dc.NoisyScore.calibrate(**{"directions": 3, "rho": 1.0, **planted})
