@@ -77,7 +77,7 @@ class FeatureLaw:
         """Around noisy second moments."""
         assert self.moments is not None
         assert self.terms.moments_sd is not None
-        size, d = self.totals.size, self.terms.directions
+        size, d = max(self.totals.size, 1.0), self.terms.directions
         values, axes = np.linalg.eigh(self.moments / size)
         deviation = max(self.terms.moments_sd / size, 1e-9)
         average = max(float(values.sum()), 0.2) / d

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.accounting.conversions import zcdp_rho
 from discreet.accounting.rounding import rational, root_up
-from discreet.checks import check_label, positive
+from discreet.checks import check_label, is_integer, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import ZCDP, Basis, Budget, Guarantee
 from discreet.mechanisms.base import Argument, Calibration, Delta, Mechanism, Progress, Reading, Released, Score
@@ -51,6 +51,9 @@ def noise_of_scores(
     Example:
       discreet calibrate noisy-score --directions 5 --epsilon 1 --delta 1e-6
     """
+    for name, number in (("directions", directions), ("records", records)):
+        if not is_integer(number) or number < 1:
+            raise GuaranteeError(f"calibrate.{name} must be a whole number from 1, got {number!r}")
     level = NoisyScore(epsilon=epsilon, delta=delta, rho=rho, steps=steps).total
     part = rational(positive("calibrate.share", share))
     if part > 1:
@@ -96,7 +99,7 @@ class NoisyScore(Mechanism):
         for name, limit in (("epsilon", math.inf), ("delta", 1.0), ("rho", math.inf)):
             if getattr(self, name) is not None:  # 1 and 1.0 are the same request
                 object.__setattr__(self, name, positive(f"NoisyScore.{name}", getattr(self, name), below=limit))
-        if not isinstance(self.steps, int) or isinstance(self.steps, bool) or not 1 <= self.steps <= MOST_STEPS:
+        if not is_integer(self.steps) or not 1 <= self.steps <= MOST_STEPS:
             raise GuaranteeError(f"NoisyScore.steps must be a whole number from 1 to {MOST_STEPS}, got {self.steps!r}")
         if not isinstance(self.shares, tuple | list) or len(self.shares) != 3:
             raise GuaranteeError(f"NoisyScore.shares must be three numbers above 0, got {self.shares!r}")

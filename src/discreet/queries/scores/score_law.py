@@ -28,6 +28,9 @@ from discreet.schema import LabelOnly, Schema
 __all__ = ["REACH", "ScoreFigures", "ScoreLaw", "score_law", "score_move"]
 
 REACH = Fraction(5, 4)  # c
+MOST_DIRECTIONS = (
+    2**12
+)  # the rule holds covariances of them, and finds their axes: more would be paid, and never answered
 SAFE = 1 + Fraction(1, 2**30)  # above the rounding error of a length in doubles
 
 
@@ -168,6 +171,8 @@ def score_law(query: Loss, rho: float, steps: int, shares: tuple[float, float, f
     scale = 2.0 ** math.ceil(math.log2(max(abs(end) for end in features.interval)))
     length = _squared_length(query, scale, numbers)
     directions = numbers + sum(size - 1 for size in blocks)
+    if directions > MOST_DIRECTIONS:
+        raise QueryError(f"NoisyScore must have a model of at most {MOST_DIRECTIONS} directions, got {directions}")
     moved = _Moves(schema, query.total is None, length, blocks, numbers, directions)
     budgets = _budgets(rho, shares, by_label)
     found: dict[str, Fraction] = {}  # squares of sigmas, in whole steps
@@ -181,7 +186,7 @@ def score_law(query: Loss, rho: float, steps: int, shares: tuple[float, float, f
             step = int(FEATURE) ** 2
             found |= {"sums": base * step, "squares": base * step * moved.length**2}
         second = moved.moments / (2 * budgets[1])
-        deviation = math.sqrt(second) * MOMENT**-2
+        deviation = root_up(second) * MOMENT**-2
     wanted = moments_wanted(numbers, blocks, max(query.largest_total, 1), 0.0 if by_label else deviation)
     if wanted and not by_label:
         found |= {"curvature": second, "products": second / 2}

@@ -12,6 +12,7 @@ __all__ = ["ScoreLink", "ScoreTerms", "Totals", "moments_wanted", "typical_slope
 
 SLOWEST, FASTEST = 0.5, 2.0  # how fast early steps fade
 CLEAR, DECADES = 15.0, 6.0  # zeta from which they fade faster, and the factor at which they do so fastest
+CLEAREST = 1e100  # signal over noise of one score: its square stays a double, whatever was paid
 HIGHEST_EDGE = 1.5  # of the noise in second moments, in average eigenvalues
 HIGHEST_EDGE_OF_BLOCKS = 0.5
 
@@ -76,7 +77,7 @@ class ScoreTerms:
         Sixty per cent of the slope at the margin 0: what is typical of fitted margins.
         """
         kappa = 0.6 * typical_slope(self.link, 0.0, 0.0)
-        return float((kappa * size * self.bound / self.scores_sd) ** 2 * self.steps)
+        return float(min(kappa * size * self.bound / self.scores_sd, CLEAREST) ** 2 * self.steps)
 
     def clarity(self, size: float) -> float:
         """zeta: signal over noise of one direction when the precision is spread evenly."""
