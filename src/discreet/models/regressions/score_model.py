@@ -52,7 +52,7 @@ class ScoreModel:
 def _words(terms: ScoreTerms, totals: Totals) -> str:
     """How much a release says, from released numbers alone."""
     clarity = terms.clarity(max(totals.size, 1.0))
-    found = f"signal over noise of a direction {clarity:.3g}"
+    found = f"the signal of a direction is {clarity:.3g} times its noise"
     if clarity < LITTLE:
         return f"{found}: next to nothing is said of the features, and intervals and predictions return to the prior"
     if terms.moments_sd is None and terms.numbers and np.isfinite(clarity):
