@@ -2,7 +2,7 @@
 
 Bounds are public ones or domain knowledge, natural or wide; columns are chosen for skew (weights, rings), atoms (hours,
 capital gains of which 92% are 0), heavy tails (height, losses, errors of areas) and rare levels. Which cells are the
-hardest third is declared here, before any is run: they get 500 resamples, the others 200. Constants of the method are
+hardest third is declared here, by what they hold: they get 500 resamples, the others 200. Constants of the method are
 fixed on `skewed_laws`, never here.
 """
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +30,7 @@ Whole = NDArray[Any]
 BELOW = 1.0 - 2.0**-36  # more than a length of 65536 coordinates errs in doubles
 MOST_CELLS = 2**22  # of vectors whose second moments are summed at once
 MOST_CHUNKS, FEWEST_CHUNKS = 2**10, 16  # of 128 rows: whatever is summed of so many stays below 2^53
+RUN = 2**10  # blocks
 WORTH_THREADS = 3 * 10**5  # cells below which threads would mostly wait for each other
 
 
@@ -58,7 +59,7 @@ class LocalScores:
         from discreet.sources.scores.kernels.score_sums import total_sums
 
         law = self.law
-        parts = self._each(lambda low, high: total_sums(self.rows, law.features + 1, low, high).astype(object))
+        parts = _added(self._each(lambda low, high: total_sums(self.rows, law.features + 1, low, high).astype(object)))
         first = 1 + law.numbers
         squares = (int(parts[-1]) + int(FEATURE) // 2) // int(FEATURE)
         found = {"count": parts[0], "levels": parts[first:-1], "sums": parts[1:first], "squares": squares}
@@ -74,9 +75,9 @@ class LocalScores:
         def products(low: int, high: int) -> Whole:
             k = np.empty((len(whole), (high - low) * CHUNK))
             mapped(whole, bands, float(REACH), MOMENT, self.rows, low, high, k)
-            return np.asarray((k @ k.T).astype(np.int64).astype(object))
+            return np.asarray((k @ k.T).astype(np.int64))
 
-        total = self._each(products, max(1, MOST_CELLS // (len(whole) * CHUNK)))
+        total = _added(self._each(products, max(1, MOST_CELLS // (len(whole) * CHUNK))))
         return {"curvature": np.diag(total), "products": total[np.triu_indices(len(whole), 1)]}
 
     def scores(self, public: Array) -> Callable[[Array], list[int]]:
@@ -87,7 +88,7 @@ class LocalScores:
         half = 0.5 * np.sqrt(law.directions + 1.0) * BELOW * (2.0 if law.by_label else 1.0)
         allowed = zeros(isinstance(self.rows.targets, np.memmap), self.rows.targets.shape, np.float64)
         bands = _bands(whole, law, self.rows)
-        self._each(lambda low, high: allowances(whole, bands, half, self.rows, allowed, low, high))
+        list(self._each(lambda low, high: allowances(whole, bands, half, self.rows, allowed, low, high)))
 
         def score(point: Array) -> list[int]:
             z = whole_coefficients(whole, point)
@@ -96,23 +97,33 @@ class LocalScores:
                 found = slope_sums(law.branch, law.by_label, z, self.rows, allowed, low, high)
                 return np.asarray(found.astype(np.int64).astype(object))
 
-            return mapped_sums(whole, self._each(sums))
+            return mapped_sums(whole, _added(self._each(sums)))
 
         return score
 
-    def _each(self, work: Callable[[int, int], Any], most: int = MOST_CHUNKS) -> Any:
-        """The sum of what is found in each block of chunks, on all threads where there is much to do."""
+    def _each(self, work: Callable[[int, int], Any], most: int = MOST_CHUNKS) -> Iterator[Any]:
+        """What is found in each block of chunks, on all threads where there is much to do."""
         import numba
 
         chunks, threads = len(self.rows.targets), numba.get_num_threads()
         each = min(max(-(-chunks // (4 * threads)), FEWEST_CHUNKS), most)
         lows = range(0, chunks, each)
         if len(lows) == 1 or threads == 1 or self.rows.numbers.size + self.rows.codes.size < WORTH_THREADS:
-            parts = [work(low, min(low + each, chunks)) for low in lows]
+            yield from (work(low, min(low + each, chunks)) for low in lows)
         else:
             with ThreadPoolExecutor(threads) as pool:
-                parts = list(pool.map(lambda low: work(low, min(low + each, chunks)), lows))
-        return None if parts[0] is None else sum(parts)
+                yield from pool.map(lambda low: work(low, min(low + each, chunks)), lows)
+
+
+def _added(parts: Iterator[Any]) -> Whole:
+    """Their sum in Python integers, one after another: of many blocks only a few are ever held.
+
+    64 bits hold a run of second moments, each of at most 2^22 rows and so below 2^51; smaller arrays come as objects.
+    """
+    total = np.zeros((), dtype=object)
+    for first in parts:
+        total = total + sum(islice(parts, RUN - 1), start=first).astype(object)
+    return np.asarray(total, dtype=object)
 
 
 @contextmanager
