@@ -25,6 +25,7 @@ EXECUTED = [
     ROOT / "docs" / "tutorials" / "first-release.md",
     ROOT / "docs" / "guides" / "audit.md",
     ROOT / "docs" / "guides" / "event-logs.md",
+    ROOT / "docs" / "guides" / "logistic.md",
     ROOT / "docs" / "guides" / "synthetic.md",
 ]
 

@@ -185,6 +185,7 @@ def simulate(
     for done in range(runs):
         truth, table = (None, dataset) if dataset is not None else _draw(model, query, n, rng)
         assert table is not None
+        truth = None if truth is None else mechanism.reported(query, truth)
         work = partial(mechanism.apply, noise, query, table)
         value = work() if dataset is None else _bare(work, NOT_SIMULATED, "interrupted: nothing was charged")
         releases.append(Release(recipe, guarantee, value, "", private=False, truth=truth))

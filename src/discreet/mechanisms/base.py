@@ -158,6 +158,10 @@ class Mechanism(ABC):
         """The law of the noise on each released statistic; nothing where no noise was added to statistics."""
         return {}
 
+    def reported(self, query: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Parameters that a table was simulated from, as posteriors of these releases report them."""
+        return parameters
+
     def law(self, query: Any) -> Any:
         """The public numbers of a draw that a plan shows, a frozen dataclass with words; None where there are none."""
         return None

@@ -103,6 +103,21 @@ class Features:
         """A bound on the length of a whole row, rounded up."""
         return (math.hypot(self.radius, 1.0) if self.intercept else self.radius) * ROUNDED_UP
 
+    def from_averages(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same margins by levels told apart from the plain average of their category, which the intercept takes.
+
+        Of rows that are shrunk no level is redundant, and nothing changes.
+        """
+        found = np.array(coefficients, dtype=float)
+        if self.shrinks or not self.intercept:
+            return found
+        for first, levels in zip(self.offsets, self.levels, strict=True):
+            block = found[..., first : first + len(levels)]
+            average = block.mean(axis=-1, keepdims=True)
+            found[..., :1] += average
+            block -= average
+        return found
+
     def scaled(self, axis: Axis, steps: NDArray[np.int64]) -> NDArray[np.float64]:
         """One number of every row on the public interval, from its grid steps."""
         low, high = self.interval

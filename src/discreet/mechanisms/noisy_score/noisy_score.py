@@ -123,6 +123,10 @@ class NoisyScore(Mechanism):
             raise QueryError("NoisyScore must have a model with a loss, got another")
         return _law(replace(self, label=""), query)
 
+    def reported(self, query: Loss, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Levels against the average of their category: what scores of rows with a constant can tell."""
+        return {name: query.features.from_averages(value) for name, value in parameters.items()}
+
     def law(self, query: Loss) -> ScoreFigures:
         """What a plan shows."""
         law = self.constants(query)
