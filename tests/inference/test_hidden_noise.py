@@ -1,7 +1,8 @@
 """Hidden Markov models given noisy counts only: enumeration of tiny cases, joint laws with planted errors, recovery.
 
-Statistical tests have fixed seeds. Each compares some 20 means with a limit of 5 standard errors by batch means: a
-right sampler fails at most once in 100 seeds, the planted errors nearly always.
+Statistical tests have fixed seeds. Each compares some 20 means with a limit of 5 standard errors by batch means, of
+which there are 9 in a joint test of 1,000 draws: a right sampler fails about twice in 100 seeds (1 of 20 others failed).
+Each planted error of `make test` was found in 20 of 20 other seeds.
 """
 
 from itertools import product

@@ -48,7 +48,7 @@ CASES: dict[str, dict[str, Any]] = {
 CANDIDATES = 1000
 
 
-def case_of(shape: str, case: str, mechanism: dc.NoisyScore = MECHANISM, seed: int = 0) -> Asked:
+def case_of(shape: str, case: str, mechanism: dc.NoisyScore = MECHANISM, seed: int = 0, **of_model: Any) -> Asked:
     """Candidates of one shape of table under one unit and relation."""
     options = dict(CASES[case])
     vanishes = options.pop("exclude", False)
@@ -56,7 +56,7 @@ def case_of(shape: str, case: str, mechanism: dc.NoisyScore = MECHANISM, seed: i
     if vanishes:
         column = dc.Binary(missing="exclude")
         schema = dc.Schema({**schema.columns, "y": column}, n=1000)
-    return asked(schema, mechanism, np.random.default_rng(seed), CANDIDATES)
+    return asked(schema, mechanism, np.random.default_rng(seed), CANDIDATES, **of_model)
 
 
 def units(asked: Asked, vectors: Vectors, count: int, rng: np.random.Generator) -> tuple[Vectors, Vectors]:
@@ -177,6 +177,19 @@ def test_a_unit_moves_every_stage_as_far_as_it_is_charged_and_no_further(shape: 
     for stage, (budget, cost) in enumerate(zip(budgets(law), costs(found, law, count), strict=True)):
         assert cost <= budget * (1 + 1e-12), stage  # the rounding of this sum
         assert cost >= 0.98 * budget, stage  # lengths of .99
+
+
+@pytest.mark.parametrize(
+    "of_model", [{"radius": 1.1}, {"interval": (0.0, 3.0)}, {"interval": (-0.3, 0.2), "radius": 0.9}]
+)
+@pytest.mark.parametrize("case", ["record", "person that comes or goes"])
+def test_shrunk_rows_and_other_intervals_are_within_their_bounds(case: str, of_model: dict[str, Any]) -> None:
+    """Their totals cannot all be attained: numbers on one side of 0 are never opposite."""
+    found = case_of("both", case, **of_model)
+    first, *others = zip(budgets(found.law), costs(found, found.law, 3_000), strict=True)
+    assert 0.1 * first[0] <= first[1] <= first[0]
+    for budget, cost in others:
+        assert 0.95 * budget <= cost <= budget
 
 
 def unpaid(law: ScoreLaw, stages: tuple[str, ...], factor: float) -> ScoreLaw:
@@ -305,6 +318,8 @@ def test_a_release_is_paid_saved_and_read_under_every_relation_and_unit(
     assert set(release.noise) <= {*FIRST, *SECOND, *LAST}
     assert "scores" in release.noise
     assert ("sums" in release.noise) == ("x" in features and name != "labels")
+    with pytest.raises(dc.QueryError, match="noisy scores must be noise-aware"):
+        release.posterior("plug-in")
     mean = dict(zip(model.query(data.schema).features.names, release.posterior().mean(), strict=True))
     assert "x" not in mean or mean["x"] > 0.0
 

@@ -23,6 +23,7 @@ from discreet.inference.groups import sinh_quadrature as graded
 from discreet.models import bayesian_network, beta_bernoulli, declared_moments, event_log_hmm
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.posterior import CoefficientDraws, two_count_likelihood
+from discreet.queries.cell_classes import cell_classes
 from discreet.queries.counts_and_sums import Axis
 from discreet.schema.row_counts import KnownSize, ShareSizes
 from discreet.sources import CodedRows, Dataset
@@ -53,6 +54,12 @@ def tables(rng: np.random.Generator, n: int, schema: dc.Schema) -> CodedRows:
         columns[name] = rng.choice(levels, size=n, p=shares / shares.sum() if shares.sum() else None)
     persons = rng.integers(max(n, 1), size=n) if isinstance(schema.unit, dc.Person) else None
     return CodedRows(columns, persons)
+
+
+def classed(source: CodedRows, model: Any, schema: dc.Schema) -> CodedRows:
+    """Cells as `BadCells` counts them: the codes of their classes."""
+    codes = {name: source.columns[name] % len(cell_classes(schema, name)) for name in model.columns}
+    return CodedRows({**source.columns, **codes}, source.persons)
 
 
 def schemas(rng: np.random.Generator, n: int) -> dc.Schema:
@@ -106,7 +113,8 @@ def releases(names: list[str], seed: int, sizes: tuple[int, ...]) -> Iterator[dc
             mechanism = noises(rng) if kind == "NoisyStatistics" else options[int(rng.integers(len(options)))]
             if _fits(model, mechanism, schema):
                 break
-        dataset = Dataset("t", schema, tables(rng, n, schema))
+        source = tables(rng, n, schema)
+        dataset = Dataset("t", schema, classed(source, model, schema) if name == "BadCells" else source)
         (release,) = dc.simulate(model, dataset, mechanism, runs=1, seed=int(rng.integers(2**31)))
         yield release
 

@@ -104,14 +104,17 @@ def gibbs_audit(mechanism: PrivateGibbs, new: tuple[int, int, int], noise: Noise
 
 @pytest.mark.parametrize("new", [NEW, AWAY])
 def test_gibbs_chains_stay_below_their_claim(new: tuple[int, int, int]) -> None:
-    """The event changes its level, in its cell or in another; a loss of 0.4 is certain (fixed seed)."""
+    """The event changes its level, in its cell or in another; a loss of 0.4 is certain (fixed seed).
+
+    At ten other seeds it was certain 9 times, and 6 times in another cell: the attack is alive, and no more is said.
+    """
     mechanism = PrivateGibbs(epsilon_per_update=2.0, sweeps=3)
     found = gibbs_audit(mechanism, new, SeededNoise(1), RUNS)
     assert 0.4 < found <= mechanism.guarantee(QUERY).epsilon(DELTA)
 
 
 def test_a_chain_charged_as_one_draw_is_caught() -> None:
-    """Eight sweeps at the price of one draw, as if the last state were an exact posterior sample."""
+    """Eight sweeps at the price of one draw, as if the last state were an exact posterior sample; ten of ten seeds."""
     mechanism = PrivateGibbs(epsilon_per_update=2.0, sweeps=8)
     found = gibbs_audit(mechanism, NEW, SeededNoise(2), RUNS)
     assert found > BoundedRange(2.0).epsilon(DELTA)
@@ -193,12 +196,15 @@ def swept(
 
 
 def test_profiles_below_their_bound_are_caught() -> None:
-    """Profiles as small as 5e-7 at the temperature of the bound 0.05 show more than the updates of four sweeps may."""
+    """Profiles as small as 5e-7 at the temperature of the bound 0.05 show more than the updates of four sweeps may.
+
+    Found at ten of ten other seeds with these runs, at six with a third of them.
+    """
     epsilon = 1.0
     heat = ProfileSpace.truncated(FAMILY, 0.1, 2.0**-32).log_range / epsilon
     loose, heats = ProfileSpace.truncated(FAMILY, 1e-6, 2.0**-32), [heat] * 4
     rng = np.random.default_rng(6)
-    scores = [path_ratio(*swept(loose, counts(event), heats, rng, RUNS), OLD, NEW, heats) for event in (OLD, NEW)]
+    scores = [path_ratio(*swept(loose, counts(event), heats, rng, 3 * RUNS), OLD, NEW, heats) for event in (OLD, NEW)]
     assert certain(*scores) > Repeated(BoundedRange(epsilon), 8).epsilon(DELTA)
 
 
@@ -301,15 +307,15 @@ def barker_audit(mechanism: PrivateMetropolis, noise: NoiseSource, runs: int) ->
 
 
 def test_barker_chains_stay_below_their_claim() -> None:
-    """Eight steps: the exact loss over all paths is below the claim, and most of it is certain (fixed seed)."""
+    """Eight steps: the exact loss over all paths is below the claim, and half of it is certain (fixed seed)."""
     claim = metropolis(8).guarantee(BERNOULLI.query(COINS)).epsilon(DELTA)
     exact, found = exact_epsilon(metropolis(8)), barker_audit(metropolis(8), SeededNoise(9), 2 * RUNS)
     assert exact <= claim
-    assert 0.6 * exact <= found <= exact
+    assert 0.5 * exact <= found <= exact
 
 
 def test_uncharged_steps_are_caught() -> None:
-    """Sixteen steps at the price of one."""
+    """Sixteen steps at the price of one; found at ten of ten other seeds."""
     found = barker_audit(metropolis(16), SeededNoise(10), RUNS)
     assert found > metropolis(1).guarantee(BERNOULLI.query(COINS)).epsilon(DELTA)
 

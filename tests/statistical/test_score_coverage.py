@@ -3,6 +3,9 @@
 Coefficients are drawn anew for every table, so that fitted margins deviate by about 1.2 (categories: every level by
 .8). A cell is the table, its size and epsilon, at delta = 1e-5. It fails only beyond Monte Carlo error: a normal test of
 the shares of covered coefficients by table, two-sided, family-wise 1% over all cells (z = 3.72 for 48 of them).
+
+Where noise hides the coefficients the posterior returns to its prior, and intervals of coefficients that are smaller
+than it believes cover more than 90%: the upper limit holds where intervals are below half the prior's.
 """
 
 from collections.abc import Callable, Iterator
@@ -130,6 +133,12 @@ def held(w: Array, posterior: ScoreCoefficients) -> tuple[float, float]:
     return float(np.mean((low <= w) & (w <= high))), float(np.mean(high - low))
 
 
+def believed(posterior: ScoreCoefficients) -> float:
+    """The mean width of 90% intervals under the prior alone."""
+    towards = posterior._towards[1:]
+    return float(np.mean(2.0 * 1.645 * np.sqrt(np.diag(towards @ np.linalg.inv(posterior._prior) @ towards.T))))
+
+
 def forgetful(posterior: ScoreCoefficients) -> ScoreCoefficients:
     """The same, which takes the noise of the scores for a tenth of what it is."""
     terms = posterior.evidence.terms
@@ -138,13 +147,15 @@ def forgetful(posterior: ScoreCoefficients) -> ScoreCoefficients:
 
 
 def coverage(name: str, n: int, epsilon: float, runs: int, seed: int) -> list[float]:
-    """The share of coefficients covered, its error, and the mean width over the non-private one."""
-    covered, widths = [], []
+    """The share of coefficients covered, its error, and the mean width over the non-private one and the prior's."""
+    covered, widths, open_ended = [], [], []
     for w, plain, posterior in tables(name, n, epsilon, runs, seed):
         share, width = held(w, posterior)
         covered.append(share)
         widths.append(width / np.mean(plain))
-    found = float(np.mean(covered)), float(np.std(covered) / np.sqrt(runs)), float(np.mean(widths))
+        open_ended.append(width / believed(posterior))
+    error, told = float(np.std(covered) / np.sqrt(runs)), float(np.mean(open_ended))
+    found = float(np.mean(covered)), error, float(np.mean(widths)), told
     print(
         f"{name}, n = {n}, epsilon = {epsilon}, {runs} tables: {found[0]:.1%} ± {found[1]:.1%}, {found[2]:.2f} as wide"
     )
@@ -173,8 +184,8 @@ def test_intervals_cover_and_forgotten_noise_is_seen() -> None:
 )
 def test_intervals_cover_what_they_say(name: str, n: int, epsilon: float, evidence: Any) -> None:
     """500 tables a cell, an error of .7% at most: 86% to 95%; correlated features, whose noisy moments blur, 97%."""
-    covered, error, width = evidence(lambda: coverage(name, n, epsilon, 500, seed=2))
+    covered, error, width, told = evidence(lambda: coverage(name, n, epsilon, 500, seed=2))
     assert covered + Z * error >= 0.86
-    assert covered - Z * error <= LAWS[name].highest
+    assert told >= 0.5 or covered - Z * error <= LAWS[name].highest
     if n == 10_000 and epsilon == 1.0:
         assert width <= 1.3

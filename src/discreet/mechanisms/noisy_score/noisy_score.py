@@ -187,6 +187,8 @@ class NoisyScore(Mechanism):
 
     def read(self, model: Any, query: Loss, value: Mapping[str, Any], reading: Reading) -> Any:
         """The posterior of the coefficients given totals, moments, points and scores; another prior is free."""
+        if reading.kind != "noise-aware" or reading.pooling is not None:
+            raise QueryError(f"Release.posterior of noisy scores must be noise-aware, got {reading.kind!r}")
         if reading.prior is not None:
             model = model.with_prior(reading.prior)
         return model.given_scores(query, self.constants(query), value, progress=reading.progress)

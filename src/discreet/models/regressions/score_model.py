@@ -37,6 +37,7 @@ class ScoreModel:
     ) -> ScoreCoefficients:
         """The posterior of the coefficients: the walk is taken again from what was released, which is free."""
         totals, moments, points, scores = law.opened(value)
+        totals = replace(totals, size=max(totals.size, 1.0))  # a noisy count may be anything
         path = walk(law.terms, totals, moments)
         for point, score in zip(points, scores, strict=True):
             path = path.after(score, point)
@@ -51,7 +52,7 @@ class ScoreModel:
 def _words(terms: ScoreTerms, totals: Totals) -> str:
     """How much a release says, from released numbers alone."""
     clarity = terms.clarity(max(totals.size, 1.0))
-    found = f"signal over noise of a direction {clarity:.3g}"
+    found = f"the signal of a direction is {clarity:.3g} times its noise"
     if clarity < LITTLE:
         return f"{found}: next to nothing is said of the features, and intervals and predictions return to the prior"
     if terms.moments_sd is None and terms.numbers and np.isfinite(clarity):

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from discreet.errors import QueryError
 from discreet.inference.scores import ScoreEvidence, ThetaLaw
@@ -65,8 +66,9 @@ class ScoreCoefficients(Posterior):
 
     @cached_property
     def law(self) -> ThetaLaw:
-        """Theta in the coordinates of the scores."""
-        return self.evidence.law(self._prior, SEED)
+        """Theta in the coordinates of the scores; the matrices are so small that threads would wait for each other."""
+        with threadpool_limits(1, user_api="blas"):
+            return self.evidence.law(self._prior, SEED)
 
     def mean(self) -> Array:
         """Posterior means."""

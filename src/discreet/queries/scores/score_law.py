@@ -264,8 +264,10 @@ def _budgets(rho: float, shares: tuple[float, float, float], by_label: bool) -> 
 def _squared_length(query: Loss, scale: float, numbers: int) -> Fraction:
     """Above |x|² of the numbers of every conceivable row, in steps of 2^-14: declared, plus what rounding adds."""
     features, step = query.features, int(FEATURE)
-    if features.shrinks:
-        declared = Fraction(features.radius) * SAFE * max(Fraction(1), 1 / Fraction(scale))
-        return (declared + Fraction(root_up(Fraction(numbers, 4))) / step) ** 2
     largest = max(abs(end) for end in features.interval) / scale
+    if features.shrinks:  # to the declared length, before the numbers are divided; or no row is that long
+        declared = Fraction(features.radius) * SAFE * max(Fraction(1), 1 / Fraction(scale))
+        widest = len(features.numbers) * (Fraction(largest) * SAFE) ** 2 + len(features.categories)
+        length = min(declared, Fraction(root_up(widest)))
+        return (length + Fraction(root_up(Fraction(numbers, 4))) / step) ** 2
     return numbers * Fraction(min(math.floor(largest * step * (1 + 2.0**-30) + 0.5), step), step) ** 2
