@@ -282,3 +282,16 @@ def test_a_law_is_a_function_of_public_facts() -> None:
     assert law.sigmas == MECHANISM.constants(MODELS["logistic"].query(opened(table().iloc[::-1]).schema)).sigmas
     person = replace(MECHANISM, steps=20).constants(MODELS["logistic"].query(schema))
     assert person.sigmas["scores"] == pytest.approx(law.sigmas["scores"] / 2**0.5, rel=1e-12)
+
+
+def test_many_blocks_of_second_moments_are_added_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than 64 bits hold in one go, which the planted run of all blocks overflows."""
+    largest, many = 2**51 - 1, 2**13
+    exact = [many * largest, -many * largest]
+
+    def found() -> list[int]:
+        return list(score_sources._added(np.array([largest, -largest]) for _ in range(many)).tolist())
+
+    assert found() == exact
+    monkeypatch.setattr(score_sources, "RUN", many)
+    assert found() != exact
