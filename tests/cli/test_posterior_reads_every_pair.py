@@ -51,7 +51,9 @@ def test_a_release_of_every_pair_is_read(run: Callable, tmp_path: Path, pair: Pa
     assert len(rows) == len({row["parameter"] for row in rows}) > 0
     assert all(math.isfinite(row["mean"]) for row in rows)
     assert all(row["low"] < row["high"] for row in rows if "low" in row)
-    assert document["kind"] == ("noise-aware" if isinstance(pair.mechanism, dc.NoisyStatistics) else "draws")
+    assert document["kind"] == (
+        "noise-aware" if isinstance(pair.mechanism, dc.NoisyStatistics | dc.NoisyScore) else "draws"
+    )
     assert document["kind"] == "draws" or all("low" in row for row in rows)
 
 

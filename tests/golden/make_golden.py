@@ -74,7 +74,7 @@ def add_later(folder: Path) -> None:
         if hasattr(pair.model, "robust") and mechanism == "NoisyStatistics"
     ]
     with tempfile.TemporaryDirectory() as ledgers:
-        ledger = dc.Ledger.create(Path(ledgers) / "later.ledger", dc.Budget(1e5))
+        ledger = dc.Ledger.create(Path(ledgers) / "later.ledger", BUDGETS["zcdp"], filter="zcdp")
         for pair in (*one_per_pair(), *robust):
             if pair.name not in known:
                 release = dc.release(pair.model, pair.dataset(), pair.mechanism, ledger)

@@ -40,7 +40,8 @@ LOSSES = {
 
 def test_every_loss_of_a_margin_has_a_branch_of_its_own() -> None:
     codes = {name: loss.code for name, loss in REGISTERED.items() if not loss.normal}
-    assert codes == {"logistic": LOGISTIC, "hinge": HINGE, "huber": HUBER, "poisson": POISSON, "table": TABLE}
+    named = {"logistic": LOGISTIC, "hinge": HINGE, "huber": HUBER, "poisson": POISSON, "table": TABLE}
+    assert codes == {**named, "binomial": 5}  # whose formula is the logistic one, between its labels
     assert len(set(codes.values())) == len(codes)
     assert all(loss.name == name for name, loss in REGISTERED.items())
 

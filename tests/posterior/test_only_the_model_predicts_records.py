@@ -99,7 +99,11 @@ def pairs_with_draws() -> Iterator[tuple[str, Pair]]:
     for pair in valid_pairs():
         model, mechanism = type(pair.model).__name__, type(pair.mechanism).__name__
         kind = mechanism.replace("Diffused", "Direct").replace("Concentrated", "Direct")  # one reader for the three
-        if mechanism in ("NoisyStatistics", "GibbsPosterior") or model == "EventLogHMM" or (model, kind) in seen:
+        if (
+            mechanism in ("NoisyStatistics", "NoisyScore", "GibbsPosterior")
+            or model == "EventLogHMM"
+            or (model, kind) in seen
+        ):
             continue
         seen.add((model, kind))
         yield model, pair

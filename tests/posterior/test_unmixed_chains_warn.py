@@ -19,7 +19,7 @@ from discreet.posterior import (
     RegressionPosterior,
 )
 from discreet.posterior.base import Posterior
-from discreet.posterior.records.declared_records import DeclaredRecords, NumberColumn
+from discreet.posterior.records.declared_records import DeclaredRecords, LevelCells, NumberColumn
 
 RNG = np.random.default_rng(1)
 APART = np.arange(2.0)[:, np.newaxis] + 0.01 * RNG.standard_normal((2, 200))  # chains that never meet
@@ -63,6 +63,9 @@ def events() -> EventLogPosterior:
     return EventLogPosterior(np.zeros((2, 200, 1, 2), dtype=np.int64), ChainsPosterior(chains, axes, "events"), grid)
 
 
+WARDS = LevelCells.of(dc.Schema({"ward": dc.Categorical(["A", "B"])}), "ward")
+
+
 def grouped(part: Posterior) -> GroupedPosterior:
     return GroupedPosterior("ward", {"A": part, "B": part})
 
@@ -80,9 +83,7 @@ ASKED: dict[str, Callable[[], Any]] = {
     "groups tables": lambda: grouped(plain()).tables(2, 3),
     "groups table": lambda: grouped(plain()).table(3),
     "regression predict": lambda: regression().predict(ROWS),
-    "groups predict rows": lambda: replace(grouped(regression()), column=dc.Categorical(["A", "B"])).predict(
-        {**ROWS, "ward": ["A", "B"]}
-    ),
+    "groups predict rows": lambda: replace(grouped(regression()), cells=WARDS).predict({**ROWS, "ward": ["A", "B"]}),
     "regression columns": lambda: regression().predicted_columns(ROWS),
     "regression simulate": lambda: regression().simulate(3, records=ROWS),
     "network predict_proba": lambda: network().predict_proba({"a": ["x"]}, "b"),

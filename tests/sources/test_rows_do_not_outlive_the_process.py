@@ -56,10 +56,10 @@ with duckdb.connect(threads=1) as connection:
 # What was done before: files with names, which only an orderly end removes.
 NAMED = """
 import numpy as np, pathlib, tempfile
-from discreet.sources import dataset
+from discreet.sources import chunks
 def named(shape, kind):
     return np.memmap(pathlib.Path(tempfile.mkdtemp()) / "rows", dtype=kind, mode="w+", shape=shape)
-dataset.mapped_zeros = named
+chunks.mapped_zeros = named
 """
 UNWATCHED = "from discreet.sources.engines import spill\nspill.WATCH = ':'\n"
 
