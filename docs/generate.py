@@ -16,7 +16,7 @@ from unittest.mock import patch
 import discreet as dc
 from discreet import posterior
 from discreet.cli import main
-from discreet.cli.calibrate_command import commands
+from discreet.cli.commands.calibrate_command import commands
 
 DOCS = Path(__file__).parent
 PROOFS = DOCS.parent / "src" / "discreet" / "mechanisms"

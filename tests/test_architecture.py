@@ -276,7 +276,7 @@ def test_only_one_module_imports_opendp() -> None:
 
 
 # What counts cells exactly, without noise or price, and the one command that shows it to the custodian, marked.
-EXACT_COUNTS, THEIR_COMMAND = "sources.cell_check", "cli.check_command"
+EXACT_COUNTS, THEIR_COMMAND = "sources.cell_check", "cli.commands.check_command"
 
 
 def shows_exact_counts(module: Module) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
-from discreet.cli import posterior_command
+from discreet.cli.commands import posterior_command
 from discreet.posterior import network_tables
 
 GRAPH = {"a": (), "b": ("a",)}

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from test_cli_foreign_files import written
 
-from discreet.cli import check_command, terminal
+from discreet.cli import terminal
+from discreet.cli.commands import check_command
 from discreet.guarantee import Budget
 from discreet.ledger import Ledger
 from discreet.sources.engines.duckdb import DuckDB

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet import guarantee as guarantees
-from discreet.cli import init_command as init
+from discreet.cli.commands import init_command as init
 from discreet.cli.study import Study
 from discreet.cli.study_schema import json_schema
 from discreet.guarantee import Budget

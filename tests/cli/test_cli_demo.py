@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli import demo_command as demo
 from discreet.cli import example
+from discreet.cli.commands import demo_command as demo
 from discreet.cli.study import Study
 from discreet.ledger import Ledger
 from discreet.release import load

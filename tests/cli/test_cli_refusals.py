@@ -133,7 +133,7 @@ def test_an_unexpected_error_tells_its_type_and_place_only(
     for extra in ([], ["--json"]):
         ran = run("release", "study.toml", *extra)
         assert ran.code == 1
-        assert ran.err.startswith("error: unexpected ValueError at discreet/cli/release_command.py:")
+        assert ran.err.startswith("error: unexpected ValueError at discreet/cli/commands/release_command.py:")
         assert "4217" not in ran.out + ran.err
         assert "Traceback" not in ran.err
 

@@ -10,8 +10,8 @@ import pytest
 from typer.main import get_command
 
 from discreet.cli import app
-from discreet.cli import compare_command as compare
-from discreet.cli import init_command as init
+from discreet.cli.commands import compare_command as compare
+from discreet.cli.commands import init_command as init
 from discreet.ledger import Ledger
 
 ROWS = "".join(f"{i % 4 == 0:d},{'ABC'[i % 3]},{20 + i % 60},{i % 5}\n" for i in range(1000))

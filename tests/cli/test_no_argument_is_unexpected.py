@@ -10,7 +10,7 @@ from test_help_examples_run import HEAD, ROWS, examples, helps
 from typer.main import get_command
 
 from discreet.cli import app, main
-from discreet.cli import calibrate_command as calibrate
+from discreet.cli.commands import calibrate_command as calibrate
 
 HOSTILE = ["", "0", "-1", "nan", "1e400", "8.5,nan", "²", "\x00", "é" * 3000, "1" * 400]
 COMMANDS = [name for name, _ in helps(get_command(app)) if name not in ("", "demo", "init", "ledger", "calibrate")]

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from discreet.cli.init_command import TEMPLATE
+from discreet.cli.commands.init_command import TEMPLATE
 from discreet.cli.study import Study
 from discreet.cli.study_schema import json_schema
 from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError

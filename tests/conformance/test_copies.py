@@ -112,7 +112,7 @@ def test_a_copied_family(name: str, pair: Pair, tmp_path: Path, run: Callable[..
 
 def test_calibrations_follow_the_registry(tmp_path: Path, run: Callable[..., str], monkeypatch: Any) -> None:
     """A copied mechanism brings its command along, under its own name."""
-    from discreet.cli import calibrate_command
+    from discreet.cli.commands import calibrate_command
 
     words = ["calibrate", "diffused", "--prior", "6,12", "--n", "100", "--order", "15", "--epsilon", "0.1", "--json"]
     expected = json.loads(run(tmp_path, *words))

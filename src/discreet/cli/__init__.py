@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import typer
 from typer.main import get_command
 
-from discreet.cli import calibrate_command as calibrate
-from discreet.cli import check_command as check
-from discreet.cli import compare_command as compare
-from discreet.cli import demo_command as demo
-from discreet.cli import init_command as init
 from discreet.cli import interrupts, streams, terminal
-from discreet.cli import ledger_command as ledger
-from discreet.cli import plan_command as plan
-from discreet.cli import posterior_command as posterior
-from discreet.cli import records_command as records
-from discreet.cli import release_command as release
+from discreet.cli.commands import calibrate_command as calibrate
+from discreet.cli.commands import check_command as check
+from discreet.cli.commands import compare_command as compare
+from discreet.cli.commands import demo_command as demo
+from discreet.cli.commands import init_command as init
+from discreet.cli.commands import ledger_command as ledger
+from discreet.cli.commands import plan_command as plan
+from discreet.cli.commands import posterior_command as posterior
+from discreet.cli.commands import records_command as records
+from discreet.cli.commands import release_command as release
 
 __all__ = ["app", "main"]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli import terminal
-from discreet.cli.posterior_command import convergence
+from discreet.cli.commands.posterior_command import convergence
 from discreet.errors import ConvergenceWarning, UnknownLevels
 from discreet.schema import Csv
 

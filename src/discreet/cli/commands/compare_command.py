@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import terminal
-from discreet.cli.plan_command import sized
+from discreet.cli.commands.plan_command import sized
 from discreet.errors import DiscreetError, GuaranteeError, QueryError
 
 if TYPE_CHECKING:

@@ -98,7 +98,7 @@ def plan(
 
 def _shared(study: "Study", plans: "list[tuple[Request, Plan]]") -> "list[tuple[Request, Plan]]":
     """The plans with the share that each release would take of the study's ledger: what is not paid, bought at once."""
-    from discreet.cli.release_command import known_entry
+    from discreet.cli.commands.release_command import known_entry
     from discreet.ledger import Ledger
     from discreet.planning.shares import Share, shares_of
 

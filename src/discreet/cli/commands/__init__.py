@@ -1,0 +1,1 @@
+"""One file a command, or a group of commands."""
