@@ -26,6 +26,7 @@ ORDER = [
     "guarantee",
     "queries",
     "noise",
+    "report",
     "sources",
     "mechanisms",
     "inference",
@@ -37,8 +38,8 @@ ORDER = [
     "planning",
     "studies",
     "auditing",
-    "report",
     "audit",
+    "sklearn",
     "cli",
 ]
 
