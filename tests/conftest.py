@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
+from postgres_server import Server, served_or_skipped
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait for work of a kernel sleep, and spin no core
 
@@ -81,6 +82,13 @@ def source_hash() -> str:
     for path in sorted((ROOT / "src").rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server for all tests of this process; started by the first that asks for it."""
+    with served_or_skipped() as server:
+        yield server
 
 
 @pytest.fixture
