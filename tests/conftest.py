@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
+
 from postgres_server import Server, served_or_skipped
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait for work of a kernel sleep, and spin no core

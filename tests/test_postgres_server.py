@@ -8,8 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-import postgres_server
 import pytest
+
+import postgres_server
 from postgres_server import Server, served_or_skipped
 
 
