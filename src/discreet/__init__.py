@@ -64,6 +64,7 @@ _HOME = {
     "PrivateAnnealing": "mechanisms",
     "PrivateGibbs": "mechanisms",
     "PrivateMetropolis": "mechanisms",
+    "Progress": "cli.progress_line",
     "PureDP": "guarantee",
     "QuadraticMean": "models",
     "QueryError": "errors",
@@ -95,6 +96,10 @@ __all__ = [*sorted(_HOME)]
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `import discreet` itself stays as cheap as Python."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("discreet")
     if name not in _HOME:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     value = getattr(import_module(f"discreet.{_HOME[name]}"), name)

@@ -16,6 +16,7 @@ No message ever contains a value taken from a row: names, declared bounds and de
 
 import sys
 import warnings
+from typing import ClassVar
 
 __all__ = [
     "BudgetExceeded",
@@ -32,23 +33,33 @@ __all__ = [
 
 
 class DiscreetError(Exception):
-    """Base of every error this library raises on purpose."""
+    """Base of every error this library raises on purpose; `exit_code` is what a command ends with."""
+
+    exit_code: ClassVar[int] = 5
 
 
 class SchemaError(DiscreetError):
     """A declaration is missing, contradictory or does not fit the source."""
 
+    exit_code: ClassVar[int] = 4
+
 
 class QueryError(DiscreetError):
     """A model asks something its schema or its mechanism cannot answer."""
+
+    exit_code: ClassVar[int] = 4
 
 
 class GuaranteeError(DiscreetError):
     """A privacy parameter is out of range, or one notion cannot bound another."""
 
+    exit_code: ClassVar[int] = 4
+
 
 class BudgetExceeded(DiscreetError):
     """The ledger's filter refuses a reservation; nothing was spent."""
+
+    exit_code: ClassVar[int] = 3
 
 
 class LedgerError(DiscreetError):

@@ -85,14 +85,14 @@ def test_what_release_would_refuse_is_shown(run: Any, tmp_path: Path, monkeypatc
     study = (folder / "study.toml").read_text()
     (folder / "study.toml").write_text(study.replace('delimiter=";", decimal=",", ', ""))
     ran, told = run("check", "study.toml"), run("check", "study.toml", "--json")
-    assert ran.code == told.code == 1
+    assert ran.code == told.code == 4
     marked(ran)
     assert "'patient.raucher;Größe;Station'" in ran.out
     assert keyed(told.document) == 1 + 3 + 1
     assert told.out.count("\n") == 1
     (folder / "study.toml").write_text(study.replace("n = 400", "n = 399"))
     ran = run("check", "study.toml")
-    assert ran.code == 1
+    assert ran.code == 4
     assert "PRIVATE  rows     400, not n = 399 as declared" in marked(ran)
     assert "got 399" in ran.err
 

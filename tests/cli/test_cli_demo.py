@@ -62,7 +62,7 @@ def test_the_demo_keeps_a_folder_that_works(run: Callable, tmp_path: Path) -> No
     assert run("release", folder / "study.toml", "--json").document["ledger"] == document["ledger"]
 
     again = run("demo", "--folder", folder)
-    assert (again.code, again.out) == (1, "")
+    assert (again.code, again.out) == (5, "")
     assert again.err.startswith("error: demo --folder must be a new folder")
 
 

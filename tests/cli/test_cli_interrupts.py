@@ -14,7 +14,9 @@ from discreet.cli import app, interrupts, main, terminal
 from discreet.ledger import Ledger
 from discreet.mechanisms import NoisyStatistics
 
-SENTENCE = "error: interrupted: the request stays charged, and the same request again resumes it and costs nothing\n"
+SENTENCE = (
+    "error: interrupted: 'smoking' stays charged, and the same command again makes what is missing and costs nothing\n"
+)
 
 
 @pytest.fixture(autouse=True)

@@ -45,5 +45,5 @@ def test_refusals(run: Callable, study: Callable) -> None:
         (("--width", "0.1", "--rms", "0.1"), "width or rms, got both"),
     ):
         ran = run("plan", "study.toml", "--only", "smoking", *words, *QUICK)
-        assert (ran.code, ran.out) == (1, "")
+        assert (ran.code, ran.out) == (4, "")
         assert said in ran.err

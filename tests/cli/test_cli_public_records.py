@@ -28,8 +28,8 @@ def test_plan_answers_for_direct_draws_only(run: Callable, study: Callable) -> N
 def test_a_target_must_be_whole_and_answerable(run: Callable, study: Callable) -> None:
     study()
     half = run("plan", "study.toml", "--runs", "3", "--target-epsilon", "1")
-    assert (half.code, half.out) == (1, "")
+    assert (half.code, half.out) == (4, "")
     assert "--target-epsilon and --target-delta together" in half.err
     other = run("plan", "study.toml", "--runs", "3", "--only", "smoking", *TARGET)
-    assert other.code == 1
+    assert other.code == 4
     assert "must be a direct, diffused or concentrated sample, got NoisyStatistics" in other.err

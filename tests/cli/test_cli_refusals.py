@@ -1,4 +1,4 @@
-"""Refusals: one clear line, exit code 1, nothing spent, nothing written, nothing private."""
+"""Refusals: one clear line, an exit code that tells their kind, nothing spent, nothing written, nothing private."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ BAD_STUDIES = {
 
 
 def assert_refused(ran: object, folder: Path, words: str) -> None:
-    assert ran.code == 1
+    assert ran.code == (5 if "Ledger.path" in words or "writable folder" in words else 4)
     assert ran.out == ""
     assert ran.err.startswith("error: ")
     assert ran.err.count("\n") == 1
@@ -69,7 +69,7 @@ def test_refusals_are_machine_readable(run: Callable, study: Callable) -> None:
     study()
     Path("study.toml").write_text(Path("study.toml").read_text().replace("epsilon=0.5}", "epsilon=0}", 1))
     ran = run("release", "study.toml", "--json")
-    assert ran.code == 1
+    assert ran.code == 4
     assert ran.document["error"]["type"] == "GuaranteeError"
     assert ran.err == f"error: {ran.document['error']['message']}\n"
 
@@ -78,7 +78,7 @@ def test_refusals_are_machine_readable(run: Callable, study: Callable) -> None:
 def test_overspending_is_refused_with_asked_left_and_missing(run: Callable, study: Callable, dry: bool) -> None:
     folder = study(budget=Budget(0.7))
     ran = run("release", "study.toml", *(["--dry-run"] if dry else []))
-    assert ran.code == 1
+    assert ran.code == 3
     assert "asked epsilon = 2," in ran.err
     assert "left epsilon = 0.7" in ran.err
     assert "missing epsilon = 1.3" in ran.err
@@ -95,7 +95,7 @@ def test_overspending_names_epsilon_at_the_budgets_delta(run: Callable, study: C
     study(budget=Budget(0.5, 1e-6))
     for extra in (["--dry-run"], []):
         ran = run("release", "study.toml", *extra)
-        assert ran.code == 1
+        assert ran.code == 3
         for word in ("a purchase of 4 releases, epsilon = ", "at delta = 1e-06 asked", "100.0% of the budget is left"):
             assert word in ran.err
 
@@ -104,7 +104,7 @@ def test_an_existing_file_that_holds_something_else_is_kept(run: Callable, study
     folder = study()
     (folder / "wards.release.json").write_text("{}")
     ran = run("release", "study.toml")
-    assert (ran.code, ran.out) == (1, "")
+    assert (ran.code, ran.out) == (5, "")
     assert "release 'wards': out must be a new file or hold this same release" in ran.err
     assert (folder / "wards.release.json").read_text() == "{}"
     assert Ledger.open("study.ledger").entries() == ()
@@ -115,7 +115,7 @@ def test_another_label_is_another_release_and_needs_another_file(run: Callable, 
     assert run("release", "study.toml", "--only", "smoking").code == 0
     text = Path("study.toml").read_text().replace("epsilon=0.5}", 'epsilon=0.5, label="second"}', 1)
     Path("study.toml").write_text(text)
-    assert run("release", "study.toml", "--only", "smoking").code == 1
+    assert run("release", "study.toml", "--only", "smoking").code == 5
     Path("study.toml").write_text(text.replace("smoking.release", "second.release"))
     assert run("release", "study.toml", "--only", "smoking").code == 0
     assert Ledger.open("study.ledger").spent() == 1
@@ -132,7 +132,7 @@ def test_an_unexpected_error_tells_its_type_and_place_only(
     monkeypatch.setattr(pipeline, "purchase", broken)
     for extra in ([], ["--json"]):
         ran = run("release", "study.toml", *extra)
-        assert ran.code == 1
+        assert ran.code == 5
         assert ran.err.startswith("error: unexpected ValueError at discreet/cli/commands/release_command.py:")
         assert "4217" not in ran.out + ran.err
         assert "Traceback" not in ran.err
@@ -151,7 +151,7 @@ def test_a_panic_of_a_compiled_library_is_an_error_like_any_other(
 
     monkeypatch.setattr(pipeline, "purchase", broken)
     ran = run("release", "study.toml")
-    assert (ran.code, ran.out) == (1, "")
+    assert (ran.code, ran.out) == (5, "")
     assert "PanicException" in ran.err
     assert "4217" not in ran.err
 
@@ -166,7 +166,7 @@ def test_a_file_that_could_not_be_written_is_written_by_the_next_run_for_free(
 
     with monkeypatch.context() as patched:
         patched.setattr(Release, "save", full)
-        assert run("release", "study.toml", "--only", "smoking").code == 1
+        assert run("release", "study.toml", "--only", "smoking").code == 5
     ran = run("release", "study.toml", "--only", "smoking")
     assert ran.code == 0
     assert "paid before" in ran.out

@@ -44,9 +44,9 @@ class Full(io.StringIO):
 
 
 PROBLEMS = {
-    "full": (OSError(28, "canary-4217"), 1, SENTENCE),
-    "failing": (OSError(5, "canary-4217"), 1, SENTENCE),
-    "closed": (ValueError("I/O operation on closed file: canary-4217"), 1, SENTENCE),
+    "full": (OSError(28, "canary-4217"), 5, SENTENCE),
+    "failing": (OSError(5, "canary-4217"), 5, SENTENCE),
+    "closed": (ValueError("I/O operation on closed file: canary-4217"), 5, SENTENCE),
     "pipe": (BrokenPipeError(32, "canary-4217"), 141, ""),
 }
 
@@ -84,7 +84,7 @@ def test_no_output_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     errors = io.StringIO()
     monkeypatch.setattr(sys, "stdout", None)
     monkeypatch.setattr(sys, "stderr", errors)
-    assert main(["--version"]) == 1
+    assert main(["--version"]) == 5
     assert errors.getvalue() == SENTENCE
     monkeypatch.setattr(sys, "stderr", None)
     assert main(["nope"]) == 2
@@ -93,7 +93,7 @@ def test_no_output_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_refusal_is_still_told(study: Callable) -> None:
     study()
     code, words = died(["plan", "nowhere.toml", "--json"], 0, OSError(28, "canary"))
-    assert code == 1
+    assert code == 5
     assert words.startswith("error: Study file must be readable")
     assert words.endswith(SENTENCE)
 
@@ -104,5 +104,5 @@ def test_a_real_process_ends_in_order(study: Callable, redirection: str) -> None
     study()
     shell = f'"{sys.executable}" -m discreet ledger show study.ledger --json {redirection}'
     ran = subprocess.run(["bash", "-c", shell + "; exit ${PIPESTATUS[0]}"], capture_output=True, text=True)
-    assert ran.returncode == (141 if redirection == "| true" else 1)
+    assert ran.returncode == (141 if redirection == "| true" else 5)
     assert ran.stderr == (SENTENCE if redirection == ">&-" else "")

@@ -1,5 +1,6 @@
 """The command line: the library's verbs, one thin file each. Heavy imports wait until a command runs."""
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -21,22 +22,24 @@ from discreet.cli.commands import release_command as release
 
 __all__ = ["app", "main"]
 
+COMPLETION = "_DISCREET_COMPLETE"  # what the completion scripts of shells set
+
 # Pretty tracebacks print local variables, which may be private rows: `main` prints one line instead.
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-app.command()(demo.demo)
-app.command()(init.init)
-app.command()(check.check)
-app.command()(plan.plan)
-app.command()(compare.compare)
-app.command()(release.release)
-app.command()(posterior.posterior)
-app.command()(records.synthesize)
-app.command()(records.predict)
+app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+app.command(epilog=terminal.EXIT_CODES)(demo.demo)
+app.command(epilog=terminal.EXIT_CODES)(init.init)
+app.command(epilog=terminal.EXIT_CODES)(check.check)
+app.command(epilog=terminal.EXIT_CODES)(plan.plan)
+app.command(epilog=terminal.EXIT_CODES)(compare.compare)
+app.command(epilog=terminal.EXIT_CODES)(release.release)
+app.command(epilog=terminal.EXIT_CODES)(posterior.posterior)
+app.command(epilog=terminal.EXIT_CODES)(records.synthesize)
+app.command(epilog=terminal.EXIT_CODES)(records.predict)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(calibrate.app, name="calibrate")
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True, epilog=terminal.EXIT_CODES)
 def discreet(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
@@ -54,9 +57,9 @@ def discreet(
       discreet posterior study/smoking.release.json
     """  # noqa: D301  # \b keeps the lines of the example
     if version:
-        from importlib.metadata import version as installed
+        from discreet import __version__
 
-        terminal.write(f"discreet {installed('discreet')}")
+        terminal.write(f"discreet {__version__}")
     elif context.invoked_subcommand is None:
         terminal.write(context.get_help())
 
@@ -64,7 +67,7 @@ def discreet(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    0; 1 for a refusal; 2 for a command that was not understood; 128 and the number of the signal that stopped it.
+    Those of `terminal.EXIT_CODES`; 128 and the number of the signal that stopped it.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     with streams.guarded(), interrupts.unwinding() as signals:
@@ -93,6 +96,8 @@ def _run(given: list[str]) -> int | BaseException:
     """The exit code, or what stopped the command."""
     try:
         command = get_command(app)
+        if COMPLETION in os.environ:  # a shell asks what may come next: answered with SystemExit
+            command.main(given, "discreet", standalone_mode=False)
         with warnings.catch_warnings(), command.make_context("discreet", list(given)) as context:
             warnings.simplefilter("ignore")  # whether a computation warns may depend on a row
             command.invoke(context)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO, TypeVar
 
+from discreet.errors import DiscreetError
+
 __all__ = ["DeadOutput", "guarded"]
 
 T = TypeVar("T")
@@ -23,7 +25,7 @@ class DeadOutput(Exception):
 
     def __init__(self, *, pipe: bool) -> None:
         super().__init__("standard output could not be written; what was paid for is kept, and asking again is free")
-        self.code = CLOSED_PIPE if pipe else 1
+        self.code = CLOSED_PIPE if pipe else DiscreetError.exit_code
         self.quiet = pipe  # who closes a pipe early has seen enough, as with any other tool
 
 

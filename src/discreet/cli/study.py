@@ -55,6 +55,10 @@ class Request:
         """What each column that is used does with cells that are no level or no number: from the declaration alone."""
         return cells_in_words(schema, self._query(schema))
 
+    def work(self, schema: Schema) -> int:
+        """The public number of steps that making it takes, reading the rows included."""
+        return 1 + self.mechanism.work(self._query(schema))
+
     def _query(self, schema: Schema) -> Query:
         counted_later = schema.relation == "replace-one" and schema.n is None
         return self.model.query(schema.with_n(1) if counted_later else schema)

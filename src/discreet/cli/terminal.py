@@ -4,13 +4,14 @@ import json
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from discreet.cli.progress_line import LINE
 from discreet.errors import DiscreetError
 from discreet.visible import visible
 
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 __all__ = [
+    "EXIT_CODES",
     "AsJson",
     "Incomplete",
+    "Quiet",
     "Screen",
     "StudyFile",
     "Table",
     "console",
-    "counter",
     "emit",
     "facts",
     "progress",
@@ -36,12 +38,16 @@ __all__ = [
 PACKAGE = Path(__file__).parents[1]
 INDENT = 14
 STEPS_OF_A_SECOND = 200
-INTERRUPTED = 130
-ERASED = "\r\x1b[2K"
+USAGE, FAILED, INTERRUPTED = 2, DiscreetError.exit_code, 130
+EXIT_CODES = (
+    "Exit codes: 0 done; 2 the command was not understood; 3 the budget refuses; 4 the study or an argument is wrong; "
+    "5 it could not be computed, read or written; 130 interrupted."
+)
 
 T = TypeVar("T")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No text and no progress: JSON and errors alone.")]
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="The study, a TOML file.", show_default=False)]
 
 
@@ -66,6 +72,11 @@ class Screen:
     def width(self) -> int:
         """Characters in a line."""
         return self._console.width
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing is shown."""
+        return self._console.quiet
 
     def print(self, thing: "str | Table" = "", style: str = "") -> None:
         """A text, made visible, or a table, folded where it is wider than the screen."""
@@ -150,7 +161,7 @@ def table(words: Iterable[str], numbers: Iterable[str] = ()) -> Table:
     return Table(tuple(words), tuple(numbers))
 
 
-def progress(items: Sequence[T], description: str, *, steps: int) -> Iterable[T]:
+def progress(items: Sequence[T], description: str, *, steps: int, quiet: bool) -> Iterable[T]:
     """The items, with a bar on standard error if their public cost says that they take over a second.
 
     A step is one simulated run for one released number, some milliseconds. Time itself never starts a bar.
@@ -159,43 +170,8 @@ def progress(items: Sequence[T], description: str, *, steps: int) -> Iterable[T]
     from rich.progress import track
 
     screen = Console(stderr=True)
-    shown = steps >= STEPS_OF_A_SECOND and screen.is_terminal
+    shown = steps >= STEPS_OF_A_SECOND and screen.is_terminal and not quiet
     return track(items, description, console=screen, transient=True, disable=not shown)  # the description is ours
-
-
-class CountingLine:
-    """The one line of standard error that counts; it is gone before anything else is shown."""
-
-    shown = False
-
-    def show(self, text: str) -> None:
-        """Replace what the line says, where somebody looks on."""
-        if sys.stderr.isatty():
-            sys.stderr.write(f"{ERASED}{text}")
-            sys.stderr.flush()
-            self.shown = True
-
-    def erase(self) -> None:
-        """Take the line away."""
-        if self.shown:
-            sys.stderr.write(ERASED)
-            sys.stderr.flush()
-            self.shown = False
-
-
-LINE = CountingLine()
-
-
-def counter(description: str) -> Callable[[int], None]:
-    """A line on standard error that counts what it is called with: states of chains, a public cost."""
-    total, name = 0, visible(description, 50)  # a line that is wider than the screen could not be erased
-
-    def advance(states: int) -> None:
-        nonlocal total
-        total += states
-        LINE.show(f"{name} {total:,} states")
-
-    return advance
 
 
 def report(problem: BaseException, *, as_json: bool) -> int:
@@ -206,11 +182,11 @@ def report(problem: BaseException, *, as_json: bool) -> int:
     """
     done = problem.done if isinstance(problem, Incomplete) else {}
     problem = problem.problem if isinstance(problem, Incomplete) else problem
-    kind, code = type(problem).__name__, 1
+    kind, code = type(problem).__name__, FAILED
     if isinstance(problem, DiscreetError):
-        text = str(problem)
+        text, code = str(problem), problem.exit_code
     elif callable(getattr(problem, "format_message", None)):  # the command line was not understood
-        kind, code = "UsageError", 2
+        kind, code = "UsageError", USAGE
         text = problem.format_message()  # type: ignore[attr-defined]
     elif isinstance(problem, KeyboardInterrupt):
         text, code = str(problem) or "interrupted", INTERRUPTED

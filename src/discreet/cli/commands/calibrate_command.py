@@ -63,7 +63,7 @@ def commands() -> dict[str, Any]:
             short = mechanism.short_name
             made[short if short and short not in made else _hyphenated(name)] = mechanism.calibrate
     for name, function in made.items():
-        found.command(name)(_command(function))
+        found.command(name, epilog=terminal.EXIT_CODES)(_command(function))
     return dict(get_group(found).commands)
 
 
@@ -78,18 +78,21 @@ def _command(function: "Callable[..., Calibration]") -> Callable[..., None]:
             lists[one.name], kind = get_args(kind)[0], str
         options.append(one.replace(annotation=Annotated[kind, _option(about, one.default is one.empty)]))
 
-    def command(as_json: bool = False, **given: Any) -> None:
+    def command(as_json: bool = False, quiet: bool = False, **given: Any) -> None:
         found = function(**{name: _listed(name, value, lists.get(name)) for name, value in given.items()})
         if not found.proved:
             bound, epsilon = given["bound"], given["epsilon"]
             raise GuaranteeError(
                 f"calibrate.bound must be proved, but {bound} is not at epsilon = {epsilon:g}: use gdp"
             )
-        _show(found, as_json)
+        _show(found, as_json, quiet)
 
-    shown = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=terminal.AsJson)
-    command.__signature__ = inspect.Signature([*options, shown])  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in (*options, shown)}
+    options += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=shown)
+        for name, shown in (("as_json", terminal.AsJson), ("quiet", terminal.Quiet))
+    ]
+    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in options}
     command.__doc__ = inspect.cleandoc(function.__doc__ or "").replace("Example:", "\b\nExample:")
     return command
 
@@ -115,10 +118,10 @@ def _hyphenated(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
-def _show(found: "Calibration", as_json: bool) -> None:
+def _show(found: "Calibration", as_json: bool, quiet: bool) -> None:
     document: dict[str, Any] = found.to_json()
     if as_json:
         terminal.emit(document)
         return
     lines = [(found.name, f"{found.value:.12g}"), ("guarantee", str(found.guarantee))]
-    terminal.facts(terminal.console(), "calibrated", lines)
+    terminal.facts(terminal.console(quiet=quiet), "calibrated", lines)

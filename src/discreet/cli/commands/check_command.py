@@ -28,7 +28,7 @@ QUIET = ("declared", "inside")  # what most cells should be
 Line = tuple[str, str]  # a text and its style
 
 
-def check(study: terminal.StudyFile, as_json: terminal.AsJson = False) -> None:
+def check(study: terminal.StudyFile, as_json: terminal.AsJson = False, quiet: terminal.Quiet = False) -> None:
     """Count bad cells exactly. PRIVATE: for the custodian's eyes only.
 
     Shows whether the declared columns are there, how many rows and persons there are, and for every column how many
@@ -51,7 +51,7 @@ def check(study: terminal.StudyFile, as_json: terminal.AsJson = False) -> None:
         found, lines, problem = {}, [], refusal
     lines.insert(0, (f"{loaded.data}, {NOTE}", "bold"))
     if not as_json:
-        _show(lines)
+        _show(lines, terminal.console(quiet=quiet))
     document |= found
     if problem is not None:
         marked = type(problem)(f"{MARK} {problem}")
@@ -132,9 +132,8 @@ def _size(schema: "Schema", units: int) -> Line:
     return f", not n = {schema.n:,} as declared", "yellow"
 
 
-def _show(lines: list[Line]) -> None:
+def _show(lines: list[Line], screen: terminal.Screen) -> None:
     """Each line marked, and folded so that no part of it stands without its mark."""
-    screen = terminal.console()
     width = max(screen.width - len(MARK) - 2, 20)
     for text, style in lines:
         for part in textwrap.wrap(visible(text), width, subsequent_indent="  ") or [""]:

@@ -27,6 +27,7 @@ def compare(
         float | None, typer.Option(help="Rank by the share of the budget that intervals of this width take.")
     ] = None,
     as_json: terminal.AsJson = False,
+    quiet: terminal.Quiet = False,
 ) -> None:
     """Rank mechanisms for every model of a study.
 
@@ -49,7 +50,7 @@ def compare(
     cells = sum(request.model.query(schema).cells for request in requests)
     found: dict[str, Comparison] = {}
     refused: dict[str, DiscreetError] = {}
-    for request in terminal.progress(requests, "comparing", steps=3 * runs * cells):
+    for request in terminal.progress(requests, "comparing", steps=3 * runs * cells, quiet=quiet):
         try:
             found[request.name] = planning.compare(
                 request.model, budget, schema=schema, also=(request.mechanism,), runs=runs, width=width
@@ -66,7 +67,7 @@ def compare(
         nothing = [{"name": name, "candidates": [], "refused": str(reason)} for name, reason in refused.items()]
         terminal.emit({"study": str(study), "releases": [*ranked, *nothing]})
         return
-    screen = terminal.console()
+    screen = terminal.console(quiet=quiet)
     for name, made in found.items():
         screen.print(name, style="bold")
         table = terminal.table(["", "mechanism"], ["90% width", "covers", "rms error", "of the budget", ""])

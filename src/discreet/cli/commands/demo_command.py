@@ -25,6 +25,7 @@ RUNS = 25
 def demo(
     folder: Annotated[Path | None, typer.Option(help="Keep the files in this new folder.", show_default=False)] = None,
     as_json: terminal.AsJson = False,
+    quiet: terminal.Quiet = False,
 ) -> None:
     """Run everything on a synthetic table.
 
@@ -35,7 +36,7 @@ def demo(
       discreet demo
       discreet demo --folder demo
     """  # noqa: D301
-    screen = terminal.console(quiet=as_json)
+    screen = terminal.console(quiet=as_json or quiet)
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="discreet-demo-") as temporary:
             document = _demo(Path(temporary), screen)
@@ -85,7 +86,7 @@ def _plan(study: "Study", screen: terminal.Screen) -> dict[str, Any]:
     table = terminal.table(["release", "model", "mechanism"], ["noise sd", "90% width", "rms error"])
     plans = {}
     cells = sum(request.model.query(study.schema).cells for request in study.releases)
-    for request in terminal.progress(study.releases, "planning", steps=RUNS * cells):
+    for request in terminal.progress(study.releases, "planning", steps=RUNS * cells, quiet=screen.quiet):
         plan = planning.plan(request.model, request.mechanism, schema=study.schema, runs=RUNS)
         plans[request.name] = plan.to_json()
         noise = f"{max(plan.noise.values()):.1f}" if plan.noise else "-"

@@ -62,6 +62,7 @@ def init(
         bool, typer.Option("--json-schema", help="Print the JSON Schema of study files and do nothing else.")
     ] = False,
     as_json: terminal.AsJson = False,
+    quiet: terminal.Quiet = False,
 ) -> None:
     """Make a commented study and its ledger.
 
@@ -103,4 +104,4 @@ def init(
         ("ledger", f"{folder / 'study.ledger'}: {budget}, {made.filter.name} filter"),
         ("next", f"discreet plan {file}"),
     ]
-    terminal.facts(terminal.console(), "a new study", lines)
+    terminal.facts(terminal.console(quiet=quiet), "a new study", lines)

@@ -26,7 +26,7 @@ def ledger(context: typer.Context) -> None:
         terminal.write(context.get_help())
 
 
-@app.command()
+@app.command(epilog=terminal.EXIT_CODES)
 def create(
     path: LedgerFile,
     epsilon: Annotated[float, typer.Option(help="The whole budget.", show_default=False)],
@@ -39,6 +39,7 @@ def create(
         ),
     ] = None,
     as_json: terminal.AsJson = False,
+    quiet: terminal.Quiet = False,
 ) -> None:
     """Make a new ledger.
 
@@ -60,11 +61,11 @@ def create(
         ("filter", f"{made.filter.name}: {made.filter.describe(made.limit, made.budget)}"),
         ("head", made.head()),
     ]
-    terminal.facts(terminal.console(), f"created {path}", lines)
+    terminal.facts(terminal.console(quiet=quiet), f"created {path}", lines)
 
 
-@app.command()
-def show(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
+@app.command(epilog=terminal.EXIT_CODES)
+def show(path: LedgerFile, as_json: terminal.AsJson = False, quiet: terminal.Quiet = False) -> None:
     """Show the balance and every entry.
 
     \b
@@ -90,7 +91,7 @@ def show(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
         ]
         terminal.emit({**balance.balance(found), "fits": found.still_fits(), "head": found.head(), "entries": listed})
         return
-    screen = terminal.console()
+    screen = terminal.console(quiet=quiet)
     lines = [
         ("budget", f"{found.budget}, {found.filter.name} filter"),
         ("spent", balance.words(found, found.spent())),
@@ -122,7 +123,7 @@ def _fitting(fits: dict[str, Any]) -> list[tuple[str, str]]:
     return [("still fits", "; or ".join(said))] if pure or gaussian or like else [("still fits", "nothing")]
 
 
-@app.command()
+@app.command(epilog=terminal.EXIT_CODES)
 def verify(
     path: LedgerFile,
     head: Annotated[str | None, typer.Option(help="A head noted earlier, which must still be in the chain.")] = None,
@@ -130,6 +131,7 @@ def verify(
         bool, typer.Option("--accept-head", help="The head file is lost: take the chain as it is, and record that.")
     ] = False,
     as_json: terminal.AsJson = False,
+    quiet: terminal.Quiet = False,
 ) -> None:
     """Check every hash, total and limit.
 
@@ -154,4 +156,4 @@ def verify(
         *(("accepted", f"without a head file at event {each['event']}, {each['time']}") for each in accepted),
         *(("notice", notice) for notice in notices),
     ]
-    terminal.facts(terminal.console(), f"{path} is consistent", lines)
+    terminal.facts(terminal.console(quiet=quiet), f"{path} is consistent", lines)

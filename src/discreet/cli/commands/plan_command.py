@@ -40,6 +40,7 @@ def plan(
     ] = None,
     target_delta: Annotated[float | None, typer.Option(help="The delta at which that epsilon is meant.")] = None,
     as_json: terminal.AsJson = False,
+    quiet: terminal.Quiet = False,
 ) -> None:
     """Show what releases would give.
 
@@ -64,7 +65,7 @@ def plan(
     requests = loaded.only(only)
     schema = sized(loaded.schema, n)
     cells = sum(request.model.query(schema).cells for request in requests)
-    shown = terminal.progress(requests, "planning", steps=(runs or 200) * cells)
+    shown = terminal.progress(requests, "planning", steps=(runs or 200) * cells, quiet=quiet)
     targets = _targets(requests, target_epsilon, target_delta)
     wide, error = _wanted("width", width), _wanted("rms", rms)
     plans: list[tuple[Request, Plan]] = []
@@ -86,7 +87,7 @@ def plan(
         nothing = [{"name": name, "refused": str(reason)} for name, reason in refused.items()]
         terminal.emit({"study": str(study), "releases": [*answers, *nothing]})
         return
-    screen = terminal.console()
+    screen = terminal.console(quiet=quiet)
     for request, made in plans:
         terminal.facts(screen, request.name, [line for line in made.lines() if line[0] != "curve"])
         if made.reached is not None:

@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli import terminal
 from discreet.cli.estimates import estimates
+from discreet.cli.progress_line import Progress
 from discreet.errors import QueryError
 
 __all__ = ["convergence", "posterior"]
@@ -27,6 +28,7 @@ def posterior(
     ] = None,
     level: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.9,
     as_json: terminal.AsJson = False,
+    quiet: terminal.Quiet = False,
 ) -> None:
     """Read a release as a posterior, free.
 
@@ -55,7 +57,7 @@ def posterior(
         asked,
         prior=_prior(prior),
         pooling=chosen,
-        progress=terminal.counter("sampling"),
+        progress=Progress("sampling", free=True, quiet=quiet),
     )
     rows = estimates(release.query, read, level)
     noisy = release.mechanism.laws(release.query)
@@ -69,7 +71,7 @@ def posterior(
             {**body, "words": str(release.guarantee), "parameters": [row.to_json() for row in rows]} | _states(read)
         )
         return
-    screen = terminal.console()
+    screen = terminal.console(quiet=quiet)
     found = convergence(read)
     words = KINDS[kind] if found["converged"] else KINDS[kind].split(", and the intervals")[0]
     lines = [("model", repr(release.model)), ("guarantee", str(release.guarantee)), ("posterior", words)]

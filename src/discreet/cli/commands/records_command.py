@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli import terminal
 from discreet.cli.commands.posterior_command import convergence
+from discreet.cli.progress_line import Progress
 from discreet.errors import ConvergenceWarning, UnknownLevels
 from discreet.schema import Csv
 
@@ -32,6 +33,7 @@ def synthesize(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Make the same tables again.")] = None,
     as_json: terminal.AsJson = False,
+    quiet: terminal.Quiet = False,
 ) -> None:
     """Write synthetic tables from a release, free.
 
@@ -55,7 +57,7 @@ def synthesize(
     names = numbered(chosen, tables)
     for name in names:
         check_written(name)
-    posterior = release.posterior(progress=terminal.counter("sampling"))
+    posterior = release.posterior(progress=Progress("sampling", free=True, quiet=quiet))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is a line of the output
         made = posterior.tables(tables, count, np.random.default_rng(seed))
@@ -76,7 +78,7 @@ def synthesize(
     ]
     lines += _warning(posterior)
     lines += [("notice", release.notice)] if release.notice else []
-    terminal.facts(terminal.console(), str(file), lines)
+    terminal.facts(terminal.console(quiet=quiet), str(file), lines)
 
 
 def predict(
@@ -92,6 +94,7 @@ def predict(
     quote: Annotated[str | None, typer.Option(help='The quote of a CSV file, "" for none.')] = None,
     encoding: Annotated[str | None, typer.Option(help="The encoding of a CSV file; UTF-8.")] = None,
     as_json: terminal.AsJson = False,
+    quiet: terminal.Quiet = False,
 ) -> None:
     """Predict the target of new rows from a release, free.
 
@@ -112,7 +115,7 @@ def predict(
     release = load(file)
     check_written(out)
     records = read_records(new, csv)
-    posterior = release.posterior(progress=terminal.counter("sampling"))
+    posterior = release.posterior(progress=Progress("sampling", free=True, quiet=quiet))
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         made = pa.table(posterior.predicted_columns(records, target=target, level=level))
@@ -131,7 +134,7 @@ def predict(
     lines = [("rows", str(made.num_rows)), ("columns", ", ".join(made.column_names)), ("file", str(out))]
     lines += _warning(posterior)
     lines += [("unknown", str(each)) for each in unknown]
-    terminal.facts(terminal.console(), str(file), lines)
+    terminal.facts(terminal.console(quiet=quiet), str(file), lines)
 
 
 def _csv(**signs: str | None) -> Csv | None:

@@ -8,11 +8,13 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from discreet.cli import balance, terminal
+from discreet.cli.progress_line import Progress
 from discreet.errors import DiscreetError, ReleaseError
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from discreet.sources import Dataset
 
 __all__ = ["known_entry", "release"]
+
+UNITS_OF_A_SECOND = 10**6  # that a step of a mechanism goes through: below it nothing is worth a line
 
 HOW = {
     None: "paid now",
@@ -45,6 +49,7 @@ def release(
         bool, typer.Option("--one-by-one", help="Pay for each release only when the one before it is made.")
     ] = False,
     as_json: terminal.AsJson = False,
+    quiet: terminal.Quiet = False,
 ) -> None:
     """Make the releases of a study.
 
@@ -63,10 +68,12 @@ def release(
     loaded = Study.load(study)
     requests = loaded.only(only)
     ledger = Ledger.open(loaded.ledger)
-    steps = (_quotes if dry_run else _releases)(loaded, requests, ledger, one_by_one)
-    screen = None if as_json else terminal.console()
+    shown = partial(_releases, quiet=quiet)
+    steps = (_quotes if dry_run else shown)(loaded, requests, ledger, one_by_one)
+    screen = None if as_json else terminal.console(quiet=quiet)
     done: list[dict[str, Any]] = []
     refusal: DiscreetError | None = None
+    stopped = False
     try:
         for step in steps:
             done.append(step.document)
@@ -74,6 +81,10 @@ def release(
                 terminal.facts(screen, step.document["name"], step.lines)
     except DiscreetError as problem:
         refusal = problem
+    except KeyboardInterrupt:
+        stopped = True
+    if stopped:  # raised anew, so that no frame that has seen a row hangs on it
+        raise KeyboardInterrupt(_charged(loaded, requests, ledger))
     document = {"study": str(study), "dry_run": dry_run, "releases": done, "ledger": balance.balance(ledger)}
     if refusal is not None:
         raise terminal.Incomplete(refusal, document)
@@ -81,7 +92,21 @@ def release(
         terminal.emit(document)
 
 
-def _releases(study: "Study", requests: Sequence["Request"], ledger: "Ledger", one_by_one: bool) -> Iterator[Step]:
+def _charged(study: "Study", requests: Sequence["Request"], ledger: "Ledger") -> str:
+    """What is paid and not made, after an interruption."""
+    entries = ledger.entries()
+    known = {request.name: known_entry(study, request, entries) for request in requests}
+    open_ones = [name for name, entry in known.items() if entry is not None and entry.status == "reserved"]
+    if not open_ones:
+        return "interrupted: nothing stays charged without its release"
+    stay = "stays" if len(open_ones) == 1 else "stay"
+    names = ", ".join(map(repr, open_ones))
+    return f"interrupted: {names} {stay} charged, and the same command again makes what is missing and costs nothing"
+
+
+def _releases(
+    study: "Study", requests: Sequence["Request"], ledger: "Ledger", one_by_one: bool, *, quiet: bool
+) -> Iterator[Step]:
     """Pay for all releases, or for each in turn; then make and write them. A file appears once its entry is settled."""
     from discreet import pipeline
 
@@ -95,8 +120,12 @@ def _releases(study: "Study", requests: Sequence["Request"], ledger: "Ledger", o
     before = {entry.id: entry.status for entry in ledger.entries()}
     purchases = [[each] for each in asked] if one_by_one else [asked]
     bought = (paid for together in purchases for paid in pipeline.purchase(together, ledger))
-    for request, paid in zip(requests, bought, strict=True):
-        made = paid.release(terminal.counter(request.name))
+    work = [request.work(dataset.schema) for request in requests]
+    units = dataset.schema.n or dataset.schema.n_max or 0  # public
+    shown = Progress("releasing", sum(work), quiet=quiet or units * sum(work) < UNITS_OF_A_SECOND)
+    for number, (request, paid) in enumerate(zip(requests, bought, strict=True)):
+        shown.begin(f"{request.name}, {number + 1} of {len(requests)}", sum(work[:number]))
+        made = paid.release(shown)
         made.save(request.out)
         status = before.get(made.entry)
         price = Decimal(0) if status else paid.entry.spend
