@@ -109,7 +109,7 @@ def test_only_the_allow_list_leaves(data: dc.Dataset, ledger: dc.Ledger) -> None
     assert set(body["recipe"]) == {"dataset", "schema", "model", "mechanism"}
     assert set(body["value"]) == {"ones"}
     tree = release.posterior().to_datatree()
-    assert set(tree.children) == {"posterior"}
+    assert set(tree.children) == {"posterior", "posterior_predictive", "prior"}
 
 
 def test_releases_survive_a_file(data: dc.Dataset, ledger: dc.Ledger, tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_later_releases_keep_their_keys_and_are_read(name: str) -> None:
     release = dc.load(GOLDEN / LATER[name]["file"])
     model, dataset, mechanism = asked(release)
     assert request_key(recipe_of(model, dataset.id, dataset.schema, mechanism)) == LATER[name]["key"]
-    assert release.posterior().summary()
+    assert len(release.posterior().summary())
 
 
 def test_golden_releases_keep_their_keys_and_their_guarantees() -> None:

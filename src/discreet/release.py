@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from discreet.guarantee.stored import read_today
 from discreet.mechanisms import MECHANISMS, Mechanism, Reading
 from discreet.models import MODELS, Model
 from discreet.posterior import CoefficientDraws, Posterior
+from discreet.posterior.exports.provenance import Provenance
 from discreet.queries.losses import Query
 from discreet.recipe import build, describe, parse_json, read_text, write_text
 from discreet.schema import Schema
@@ -133,7 +135,20 @@ class Release:
             raise QueryError(f'Release.posterior kind must be "noise-aware", "plug-in" or "joint", got {kind!r}')
         reading = Reading(kind, prior, pooling, progress)
         posterior: Posterior | CoefficientDraws = self.mechanism.read(self.model, self.query, self.value, reading)
-        return posterior
+        return posterior.of_release(self._provenance(reading))
+
+    def _provenance(self, reading: Reading) -> Provenance:
+        """What every summary and export of a posterior says of this release."""
+        noisy = self.mechanism.laws(self.query)
+        return Provenance(
+            guarantee=str(self.guarantee),
+            certificate=self.guarantee.to_json(),
+            recipe=self.recipe,
+            entry=self.entry,
+            reading=reading.kind if noisy else "draws",
+            private=self.private,
+            prior=partial(_from_prior, self, reading.prior),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The whole release as plain data; a simulated one has no such form, so that it cannot pass for a paid one."""
@@ -197,6 +212,20 @@ class Release:
         except (OSError, ValueError) as problem:  # a path may hold what no file name can
             detail = getattr(problem, "strerror", None) or "it is no name of a file"
             raise ReleaseError(f"Release.save must be able to write {str(path)!r}: {detail}") from None
+
+
+def _from_prior(release: Release, prior: Any, draws: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Draws of the parameters from the prior that a release is read with, (draws, …), groups first."""
+    model: Any = release.model  # another prior is read by models of statistics only
+    model = model if prior is None else model.with_prior(prior)
+    query = model.query(Schema.from_json(release.recipe["schema"]))
+    groups = max(1, len(query.groups))
+    drawn = model.from_prior(query.schema, draws * groups, rng)
+    found = [release.mechanism.reported(query, dict(one)) for one in drawn]
+    arrays = {name: np.array([one[name] for one in found]) for name in (found[0] if found else ())}
+    if not query.groups:
+        return arrays
+    return {name: values.reshape(draws, groups, *values.shape[1:]) for name, values in arrays.items()}
 
 
 def load(path: str | os.PathLike[str]) -> Release:

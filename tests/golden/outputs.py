@@ -63,7 +63,7 @@ def read(posterior: Any) -> dict[str, Any]:
         "mean": asked(posterior.mean),
         "sd": asked(lambda: posterior.sd() if hasattr(posterior, "sd") else None),
         "interval": asked(lambda: posterior.interval(0.9)),
-        "summary": asked(lambda: str(posterior.summary())),
+        "summary": asked(lambda: str(posterior.summary().to_dict("index"))),
         "sample": asked(lambda: posterior.sample(3, rng)),
         "predict": asked(
             lambda: posterior.predict(*((small_table(),) if hasattr(posterior, "information") else (3, rng)))

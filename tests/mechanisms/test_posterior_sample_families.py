@@ -276,7 +276,7 @@ def test_draws_of_tables_are_read_by_the_names_of_their_posteriors() -> None:
     (run,) = dc.simulate(dc.NaiveBayes("c", ("f", "g")), None, mechanism, runs=1, seed=1, n=9, schema=BINARY)
     posterior = run.posterior()
     assert set(posterior.mean()) == {"class", "f", "g"} == set(run.truth)
-    assert "f[0, 1]" in posterior.summary()
+    assert "f[0, 1]" in posterior.summary().index
     assert posterior.values["g"].min() >= 0.05 - 1e-9
     assert posterior.values["f"].min() >= 0.2 - 1e-9
     with pytest.raises(dc.QueryError, match="must not be read off tempered draws"):

@@ -104,7 +104,7 @@ def test_draws_predictions_and_summary() -> None:
     codes = post.predict(20_000, rng)
     assert set(np.unique(codes)) == {0, 1}
     assert abs(codes.mean() - post.mean()) < 5 * np.sqrt(0.25 / 20_000)
-    row = post.summary()["probability"]
+    row = post.summary().loc["probability"]
     assert (row["lower"], row["upper"]) == post.interval(0.9)
     assert "probability" in str(post)
     assert post.sample(3).shape == (3,)

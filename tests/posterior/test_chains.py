@@ -42,7 +42,7 @@ def test_numbers_are_floats_and_vectors_are_arrays(posterior):
 
 
 def test_summary_has_diagnostics_for_every_entry(posterior):
-    summary = posterior.summary()
+    summary = posterior.summary().to_dict("index")
     assert list(summary) == ["mu", "beta[age]", "beta[dose]"]
     assert list(summary["mu"]) == ["mean", "sd", "lower", "upper", "rhat", "ess"]
     assert summary["beta[dose]"]["rhat"] < 1.01
@@ -62,7 +62,8 @@ def test_draws_are_joint_and_predictions_use_them(posterior):
 def test_export_keeps_the_chains_and_the_labels(posterior):
     tree = posterior.to_datatree(attributes={"model": "Normal", "prior": [1, 2]})["posterior"]
     assert dict(tree.sizes) == {"chain": 4, "draw": 1000, "feature": 2}
-    assert tree.attrs == {"model": "Normal", "prior": "[1, 2]"}
+    assert (tree.attrs["model"], tree.attrs["prior"], tree.attrs["converged"]) == ("Normal", "[1, 2]", "true")
+    assert set(tree.attrs) == {"estimand", "converged", "convergence", "model", "prior"}
     np.testing.assert_array_equal(tree["beta"].values, posterior.chains["beta"])
     assert list(tree["feature"].values) == ["age", "dose"]
     assert dict(posterior.to_datatree(30)["posterior"].sizes) == {"chain": 1, "draw": 30, "feature": 2}

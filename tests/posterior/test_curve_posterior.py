@@ -142,7 +142,7 @@ def test_draws_predictions_and_summary() -> None:
     assert np.max(np.abs(uniform - np.arange(1, 4001) / 4000)) * np.sqrt(4000) < 2.7
     records = post.predict(20_000, rng)
     assert abs(records.mean() - post.mean()) < 5 * np.sqrt((post.mean() + post.sd() ** 2) / 20_000)
-    row = post.summary()["rate"]
+    row = post.summary().loc["rate"]
     assert (row["lower"], row["upper"]) == post.interval(0.9)
     assert "rate" in str(post)
     assert post.to_datatree(50, rng)["posterior"]["rate"].shape == (1, 50)

@@ -96,8 +96,8 @@ def test_predictions_follow_the_predictive_law() -> None:
 
 def test_summary_names_the_levels() -> None:
     post = reference()
-    assert list(post.summary()) == ["probabilities[a]", "probabilities[b]", "probabilities[c]"]
-    assert set(post.summary()["probabilities[a]"]) == {"mean", "sd", "lower", "upper"}
+    assert list(post.summary().index) == ["probabilities[a]", "probabilities[b]", "probabilities[c]"]
+    assert set(post.summary().to_dict("index")["probabilities[a]"]) == {"mean", "sd", "lower", "upper"}
     assert "probabilities[b]" in str(post)
 
 

@@ -16,7 +16,7 @@ from discreet.posterior import (
     dirichlet_from_counts,
     naive_bayes_from_tables,
 )
-from discreet.posterior.export import to_datatree
+from discreet.posterior.exports.datatree import Exported
 from discreet.schema.row_counts import KnownSize
 
 ONE = Draws(
@@ -58,8 +58,8 @@ def test_predictions() -> None:
 
 
 def test_summary_and_text_say_tempered() -> None:
-    assert list(VECTOR.summary()) == ["theta[a]", "theta[b]", "theta[c]"]
-    assert VECTOR.summary()["theta[a]"] == {"mean": pytest.approx(0.15), "draws": 2.0}
+    assert list(VECTOR.summary().index) == ["theta[a]", "theta[b]", "theta[c]"]
+    assert VECTOR.summary().to_dict("index")["theta[a]"] == {"mean": pytest.approx(0.15), "draws": 2.0}
     assert "tempered posterior" in str(ONE)
     assert "temperature 2.8" in str(ONE)
 
@@ -98,6 +98,6 @@ def test_attributes_are_plain_and_axes_are_checked() -> None:
     assert json.loads(tree["posterior"].attrs["recipe"]) == {"model": "BetaBernoulli"}
     assert tree["posterior"].attrs["epsilon"] == 0.5
     with pytest.raises(QueryError, match="axis"):
-        to_datatree({"theta": np.ones((4, 2))}, {})
+        Exported.one_chain({"theta": np.ones((4, 2))}, {}).to_datatree({}, {})
     tree = dirichlet_from_counts([1, 2], KnownSize(3), 1.0, DiscreteLaplace(1.0), ("x", "y")).to_datatree(2)
     assert list(tree["posterior"].coords["level"].values) == ["x", "y"]

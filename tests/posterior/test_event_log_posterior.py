@@ -142,7 +142,7 @@ def test_answers_are_by_parameter(posterior: EventLogPosterior) -> None:
     lower, upper = posterior.interval(0.9)["kind"]
     assert np.all(lower <= posterior.profiles()["kind"] + 1e-12)
     assert np.all(posterior.profiles()["kind"] <= upper + 1e-12)
-    assert list(posterior.summary())[:4] == ["start[1]", "start[2]", "start[3]", "transition[1, 1]"]
+    assert list(posterior.summary().index)[:4] == ["start[1]", "start[2]", "start[3]", "transition[1, 1]"]
     assert len(posterior.summary()) == len(np.concatenate([np.ravel(values) for values in posterior.mean().values()]))
 
 

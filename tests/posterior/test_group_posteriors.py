@@ -30,9 +30,11 @@ def test_answers_are_those_of_the_parts() -> None:
         assert RATES.sd()[level] == part.sd()
         assert RATES.interval(0.8)[level] == part.interval(0.8)
         assert RATES.quantile(0.3)[level] == part.quantile(0.3)
-        assert RATES.summary()[f"{level}: probability"] == part.summary()["probability"]
+        assert (
+            RATES.summary().to_dict("index")[f"{level}: probability"] == part.summary().to_dict("index")["probability"]
+        )
     assert RATES.log_evidence() == pytest.approx(sum(part.log_evidence() for part in PARTS.values()))
-    assert list(SHARES.summary()) == [f"{level}: probabilities[{name}]" for level in "AB" for name in "xyz"]
+    assert list(SHARES.summary().index) == [f"{level}: probabilities[{name}]" for level in "AB" for name in "xyz"]
     assert "B: probability" in str(RATES)
 
 

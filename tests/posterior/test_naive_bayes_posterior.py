@@ -172,7 +172,7 @@ def test_ranks_of_the_truth_are_uniform() -> None:
 
 
 def test_summary_and_refusals() -> None:
-    names = list(posterior().summary())
+    names = list(posterior().summary().index)
     assert names[:3] == ["class[A]", "class[B]", "u[A, no]"]
     assert len(names) == 10
     assert "v[B, high]" in str(posterior())

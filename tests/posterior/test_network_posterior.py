@@ -52,7 +52,7 @@ def test_the_size_is_a_parameter_only_where_it_is_private() -> None:
     private = posterior(UniformSizes(300))
     assert 85 < private.mean()["n"] < 115
     assert private.sd()["n"] > 0.5
-    assert list(private.summary())[:4] == ["age[young]", "age[middle]", "age[old]", "smoker[no]"]
+    assert list(private.summary().index)[:4] == ["age[young]", "age[middle]", "age[old]", "smoker[no]"]
     assert "ill[old, yes, yes]" in str(private)
 
 

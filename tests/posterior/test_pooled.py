@@ -73,7 +73,7 @@ def test_normal_groups_equal_the_closed_form_integrated_by_scipy(y: list[float],
     oracle = NormalOracle(y, sd, 0.2, 1.0, 1.0)
     groups = {str(g): normal_likelihood(*pair) for g, pair in enumerate(zip(y, sd, strict=True))}
     post = pooled_posterior("ward", groups, Scalar("mean", "identity", 0.2, 1.0))
-    rows = post.summary()
+    rows = post.summary().to_dict("index")
     ends = np.array([[row["lower"], row["upper"]] for row in rows.values()])[:-1]
 
     def moments_and_tails(tau: float, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
@@ -163,7 +163,7 @@ def test_draws_have_the_marginals_and_are_joint() -> None:
 
 def test_summary_export_and_refusals() -> None:
     post = three_wards()
-    rows = post.summary()
+    rows = post.summary().to_dict("index")
     names = ["A: probability", "B: probability", "C: probability", "population mean", "population spread"]
     assert list(rows) == names
     assert (rows["B: probability"]["lower"], rows["B: probability"]["upper"]) == post.interval(0.9)["B"]

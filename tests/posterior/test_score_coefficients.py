@@ -70,7 +70,7 @@ def test_intervals_quantiles_draws_and_summary_agree() -> None:
     np.testing.assert_allclose(np.quantile(drawn, 0.95, axis=0), upper, atol=0.05 * found.sd().max())
     np.testing.assert_allclose(drawn.std(axis=0), found.sd(), rtol=0.03)
     np.testing.assert_allclose(np.corrcoef(drawn.T), found.correlations(), atol=0.05)
-    assert found.summary()["x"]["upper"] == pytest.approx(upper[1])
+    assert found.summary().loc["x", "upper"] == pytest.approx(upper[1])
     assert "g=b" in str(found)
     assert found.to_datatree(100)["posterior"]["coefficients"].shape[-1] == 5
 

@@ -47,7 +47,7 @@ def estimates(query: "Query", posterior: "Posterior | CoefficientDraws", level: 
 
 
 def _estimates(query: "Query", posterior: "Posterior | CoefficientDraws", level: float) -> list[Estimate]:
-    names, means = [*query.labels] or [*posterior.summary()], _flat(posterior.mean())
+    names, means = [*query.labels] or [*posterior.summary().index], _flat(posterior.mean())
     names = names[: len(means)]  # a summary may say more than the parameters, e.g. of the population of groups
     try:
         bounds = posterior.interval(level)

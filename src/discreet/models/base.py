@@ -68,6 +68,10 @@ class Model(ABC):
         """Of simulated parameters those that a plan compares with the posterior's."""
         return truth
 
+    def from_prior(self, schema: Schema, draws: int, rng: np.random.Generator) -> list[Mapping[str, Any]]:
+        """Parameters of one table, or of one group of it, from the prior alone; none where none is declared."""
+        return [self.estimands(self.simulate(schema, 0, rng)[0]) for _ in range(draws)]
+
     def implausible(self, schema: Schema) -> tuple[str, ...]:
         """What the declared bounds and the prior make implausible together, in words: no row is looked at."""
         return ()

@@ -8,6 +8,7 @@ Regressions and classifiers whose loss is one of a kind: logistic, hinge, Huber'
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -105,6 +106,10 @@ class MarginModel(ScoreModel, LossModel):
         for name in ("radius", "precision", "ball"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, checked_size(f"{kind}.{name}", getattr(self, name)))
+
+    def from_prior(self, schema: Schema, draws: int, rng: np.random.Generator) -> list[Mapping[str, Any]]:
+        """Coefficients; a precision that was only recommended says nothing of them."""
+        return [] if self.precision is None else super().from_prior(schema, draws, rng)
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """Coefficients from the prior, features uniform over what is declared, targets given both.

@@ -30,7 +30,7 @@ from discreet.noise.laws import plausible
 from discreet.numerics.arrays import Array
 from discreet.numerics.gamma_functions import log_arrangements, log_polya
 from discreet.posterior.base import Posterior
-from discreet.posterior.export import Axes
+from discreet.posterior.exports.datatree import Axes
 from discreet.posterior.record_laws import BernoulliRecord
 from discreet.schema.row_counts import Sizes
 

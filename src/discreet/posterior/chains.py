@@ -12,7 +12,7 @@ from discreet.inference.convergence import Mixing, mixing, worst
 from discreet.inference.diagnostics import FEWEST_DRAWS, bulk_ess, split_rhat
 from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
-from discreet.posterior.export import Axes, chains_to_datatree
+from discreet.posterior.exports.datatree import Axes, Exported
 from discreet.posterior.record_laws import RecordLaw
 from discreet.posterior.summary import labels
 
@@ -86,20 +86,6 @@ class ChainsPosterior(Posterior):
         few = next(iter(self.chains.values())).shape[1] < FEWEST_DRAWS
         return mixing(self.chains) if few else worst(self.chains, *self._diagnosed)
 
-    def to_datatree(
-        self,
-        draws: int | None = None,
-        rng: np.random.Generator | None = None,
-        attributes: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """An xarray DataTree for ArviZ: all draws, chain by chain, or `draws` of them at random as one chain.
-
-        `attributes` must be public.
-        """
-        if draws is None:
-            return chains_to_datatree(self.chains, self.axes, attributes)
-        return self._tree(draws, rng, attributes)
-
     def labels(self, name: str) -> list[str]:
         """The names of a parameter's coordinates, in order."""
         return labels(name, self.axes.get(name, {}))
@@ -114,9 +100,17 @@ class ChainsPosterior(Posterior):
         return {name: self.axes.get(name, {}) for name in self.chains}
 
     def _quantiles(self, orders: Array) -> list[Answers]:
-        return [
-            _plain({name: np.quantile(values, q, axis=(0, 1)) for name, values in self.chains.items()}) for q in orders
-        ]
+        found = {name: np.quantile(values, orders, axis=(0, 1)) for name, values in self.chains.items()}
+        return [_plain({name: values[i] for name, values in found.items()}) for i in range(len(orders))]
+
+    def _exported(self, draws: int | None, rng: np.random.Generator) -> Exported:
+        if draws is not None:
+            return super()._exported(draws, rng)
+        shape = next(iter(self.chains.values())).shape[:2]
+        flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in self.chains.items()}
+        records = self._records_given(flat, rng)
+        by_chain = {name: cells.reshape(*shape, *cells.shape[1:]) for name, cells in records.items()}
+        return Exported(self.chains, self._axes(), by_chain)
 
     @cached_property
     def _diagnosed(self) -> tuple[Answers, Answers]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from discreet.inference.counts.simplex import dirichlet_draws, log_dirichlet, sums_of_others
 from discreet.numerics.arrays import Array, Integers
 from discreet.posterior.base import Posterior
-from discreet.posterior.export import Axes
+from discreet.posterior.exports.datatree import Axes
 from discreet.posterior.network_tables import NetworkRecords
 from discreet.posterior.new_rows import new_codes
 from discreet.schema.columns import Categorical, LevelColumn

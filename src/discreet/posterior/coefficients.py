@@ -9,8 +9,9 @@ deviate by 40. The information of the rows must be public or paid for: it is a f
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +19,15 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import QueryError
 from discreet.inference.coefficients.limit_law import Information, information_of, straight_law
 from discreet.numerics.arrays import Array
-from discreet.posterior.export import to_datatree
+from discreet.posterior.exports.datatree import FROM_PRIOR, Exported
+from discreet.posterior.exports.draw_files import write_draws
+from discreet.posterior.exports.provenance import Provenance
 from discreet.posterior.new_rows import new_rows
-from discreet.posterior.summary import Summary, as_text, describe
+from discreet.posterior.summary import Summary, as_frame, as_text, describe
 from discreet.queries.losses.base import Loss
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["CoefficientDraws"]
 
@@ -43,6 +49,7 @@ class CoefficientDraws:
     precision: float
     stationary: bool
     note: str = ""
+    provenance: Provenance | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -138,17 +145,48 @@ class CoefficientDraws:
         """Deviations of the coefficients, given the public information."""
         return np.asarray(np.sqrt(np.diag(self._normal(information)[1])))
 
-    def summary(self) -> Summary:
+    def hdi(self, level: float = 0.9, *, information: ArrayLike | None = None) -> Array:
+        """The same as `interval`: given the information coefficients are normal, so no interval is shorter."""
+        return self.interval(level, information=information)
+
+    def summary(self) -> "pd.DataFrame":
         """Average over the draws; bands need the information."""
-        return describe(list(self.names), {"mean": self.mean(), "draws": np.full(len(self.names), self.draws)})
+        return as_frame(self._summary(), self.facts())
+
+    def facts(self) -> dict[str, Any]:
+        """What a reader of numbers must know besides: what was drawn, and the release it is of."""
+        return {
+            "estimand": self._title(),
+            **({} if self.provenance is None else self.provenance.facts()),
+            "note": self.note,
+        }
+
+    def of_release(self, provenance: Provenance) -> Self:
+        """The same draws, which know which release they are of."""
+        return replace(self, provenance=provenance)
 
     def to_datatree(self, attributes: Mapping[str, Any] | None = None) -> Any:
         """The released draws, all and only them, as an xarray DataTree for ArviZ; `attributes` must be public."""
-        axes = {self.query.parameter: {"coefficient": self.names}}
-        return to_datatree({self.query.parameter: self.coefficients}, axes, {"note": self.note, **(attributes or {})})
+        draw = None if self.provenance is None else self.provenance.prior
+        prior = {} if draw is None else draw(FROM_PRIOR, np.random.default_rng())
+        return self._exported().to_datatree(prior, {**self.facts(), **(attributes or {})})
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """The released draws, all and only them, as a table."""
+        write_draws(path, self._exported(), self.facts())
 
     def __str__(self) -> str:
-        return as_text(f"{self.draws} draw(s), tempered: {self.note}", self.summary())
+        return as_text(self._title(), self._summary())
+
+    def _summary(self) -> Summary:
+        return describe(list(self.names), {"mean": self.mean(), "draws": np.full(len(self.names), self.draws)})
+
+    def _title(self) -> str:
+        return f"{self.draws} draw(s), tempered: {self.note}"
+
+    def _exported(self) -> Exported:
+        axes = {self.query.parameter: {"coefficient": self.names}}
+        return Exported.one_chain({self.query.parameter: self.coefficients}, axes)
 
     def _no_records(self, asked: str) -> QueryError:
         return QueryError(

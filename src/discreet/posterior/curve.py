@@ -19,7 +19,7 @@ from discreet.numerics.arrays import Array
 from discreet.numerics.link import Link
 from discreet.numerics.smooth_distribution import SmoothDistribution
 from discreet.posterior.base import Posterior
-from discreet.posterior.export import Axes
+from discreet.posterior.exports.datatree import Axes
 from discreet.posterior.record_laws import RecordLaw
 
 __all__ = ["CurvePosterior", "curve_posterior"]

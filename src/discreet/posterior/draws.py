@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from discreet.errors import QueryError
 from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
-from discreet.posterior.export import Axes, to_datatree
+from discreet.posterior.exports.datatree import Axes, Exported
 from discreet.posterior.record_laws import RecordLaw
 
 __all__ = ["Draws"]
@@ -68,7 +69,15 @@ class Draws(Posterior):
 
     def to_datatree(self, attributes: Mapping[str, Any] | None = None) -> Any:  # type: ignore[override]
         """The released draws, all and only them, as an xarray DataTree for ArviZ; `attributes` must be public."""
-        return self._tree(self.draws, None, attributes)
+        return self._tree(None, None, attributes)
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:  # type: ignore[override]
+        """The released draws, all and only them, as a table."""
+        super().to_parquet(path)
+
+    def facts(self) -> dict[str, Any]:
+        """What a reader must know besides, and what was drawn."""
+        return {**super().facts(), "note": self.note}
 
     def sd(self) -> Any:
         """Posterior deviation given the draws, where their law is known."""
@@ -77,6 +86,9 @@ class Draws(Posterior):
     def _interval(self, level: float) -> Any:
         """Interval that holds the parameter with probability `level` given the draws, where their law is known."""
         return self._known("interval").interval(level)
+
+    def _hdi(self, level: float) -> Any:
+        return self._known("hdi")._hdi(level)
 
     def quantile(self, q: float) -> Any:
         """Quantile of the parameter given the draws, where their law is known."""
@@ -120,8 +132,8 @@ class Draws(Posterior):
         means = self.mean()
         return {"mean": means, "draws": {name: np.full(mean.shape, self.draws) for name, mean in means.items()}}
 
-    def _tree(self, draws: int, rng: np.random.Generator | None, attributes: Mapping[str, Any] | None) -> Any:
-        return to_datatree(self.values, self._axes(), {"note": self.note, **(attributes or {})})
+    def _exported(self, draws: int | None, rng: np.random.Generator) -> Exported:
+        return Exported.one_chain(self.values, self._axes(), self._records_given(self.values, rng))
 
     @staticmethod
     def _first(values: Mapping[str, Array]) -> Array:

@@ -4,7 +4,6 @@ Draws of several chains are given the same names of states first (`label_alignme
 modes no names can make them agree: the R-hat of the summary shows it, and every output says it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -18,7 +17,7 @@ from discreet.inference.hidden_markov.label_alignment import state_frequencies, 
 from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
 from discreet.posterior.chains import Answers, ChainsPosterior
-from discreet.posterior.export import Axes
+from discreet.posterior.exports.datatree import Axes, Exported
 from discreet.posterior.records.event_records import EventGrid, EventRecords
 from discreet.visible import visible
 
@@ -145,17 +144,18 @@ class EventLogPosterior(Posterior):
         counts = None if self.totals is None else _flat(self.totals)
         return EventRecords(self.coordinates, _flat(self.cells), profiles, counts)
 
-    def to_datatree(
-        self,
-        draws: int | None = None,
-        rng: np.random.Generator | None = None,
-        attributes: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """All parameters and "state" as an xarray DataTree for ArviZ; `attributes` must be public."""
-        import xarray
-
-        found = self._everything.to_datatree(draws, rng, attributes)["posterior"].to_dataset()
-        return xarray.DataTree.from_dict({"posterior": found.assign(state=found["state"].astype(np.int64))})
+    def _exported(self, draws: int | None, rng: np.random.Generator) -> Exported:
+        """All parameters, "state", and an event for every draw."""
+        flat = {name: _flat(values) for name, values in self._everything.chains.items()}
+        count = len(flat["state"])
+        chosen = np.arange(count) if draws is None else rng.choice(count, size=draws, replace=draws > count)
+        cells = self._records.cells(chosen, None, None, rng)
+        events = {} if self.declared is None else self.declared.by_name(self._records.events(chosen, cells, rng))
+        shape = self.cells.shape[:2] if draws is None else (1, draws)
+        arrays = {name: values[chosen].reshape(*shape, *values.shape[1:]) for name, values in flat.items()}
+        arrays["state"] = arrays["state"].astype(np.int64)
+        records = {name: values.reshape(shape) for name, values in events.items()}
+        return Exported(arrays, self._everything.axes, records)
 
     def table(self, n: int | None = None, rng: np.random.Generator | None = None) -> Any:
         """A synthetic table of n events; without a number the map of states, as `map()`."""

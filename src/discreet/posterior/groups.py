@@ -1,8 +1,8 @@
 """Posteriors of the groups of a release with `by`: one for every declared level, each from its own statistics."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from discreet.errors import QueryError
 from discreet.inference.convergence import Mixing
 from discreet.posterior.base import Posterior
-from discreet.posterior.export import DEFAULT_DRAWS, to_datatree
+from discreet.posterior.exports.datatree import Axes, Exported
+from discreet.posterior.exports.provenance import Provenance
 from discreet.posterior.new_rows import held_columns, new_codes
 from discreet.posterior.records.declared_records import LevelCells, stacked
 from discreet.posterior.summary import Summary
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["GroupedPosterior", "group_dimension"]
+
+FEWEST_FROM_PRIOR = 100  # draws, each of all groups
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,9 @@ class GroupedPosterior(Posterior):
 
     def _interval(self, level: float) -> dict[str, Any]:
         return self._each(lambda part: part._interval(level))
+
+    def _hdi(self, level: float) -> dict[str, Any]:
+        return self._each(lambda part: part._hdi(level))
 
     def quantile(self, q: float) -> dict[str, Any]:
         """The q-quantile of every group."""
@@ -143,36 +149,29 @@ class GroupedPosterior(Posterior):
         """Log-probability of the release: the groups are independent, so theirs add up."""
         return float(sum(part.log_evidence() for part in self.parts.values()))
 
-    def to_datatree(
-        self,
-        draws: int = DEFAULT_DRAWS,
-        rng: np.random.Generator | None = None,
-        attributes: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """Draws as an xarray DataTree for ArviZ, the groups on the first dimension after the draws.
+    def of_release(self, provenance: Provenance) -> Self:
+        """Every group knows of the release too; what the prior draws is for all groups together."""
+        made = super().of_release(provenance)
+        alone = replace(provenance, prior=None)
+        object.__setattr__(made, "parts", self._each(lambda part: part.of_release(alone)))
+        return made
+
+    def _exported(self, draws: int | None, rng: np.random.Generator) -> Exported:
+        """The groups on the first dimension after the draws.
 
         A parameter whose shape differs between groups has one variable for each of them, named "parameter[level]".
-        `attributes` must be public.
         """
-        rng = np.random.default_rng(rng)
-        trees = self._each(lambda part: part._tree(draws, rng, None))
-        datasets = {level: tree["posterior"].to_dataset() for level, tree in trees.items()}
-        names = list(dict.fromkeys(name for dataset in datasets.values() for name in dataset.data_vars))
-        arrays: dict[str, NDArray[Any]] = {}
-        axes: dict[str, dict[str, tuple[str, ...]]] = {}
-        dimension = group_dimension(self.by, {*names, *(d for dataset in datasets.values() for d in dataset.dims)})
-        for name in names:
-            found = {level: dataset[name] for level, dataset in datasets.items() if name in dataset}
-            layouts = [_levels(variable) for variable in found.values()]
-            alike = len(found) == len(datasets) and all(layout == layouts[0] for layout in layouts)
-            if alike and len({variable.shape for variable in found.values()}) == 1:
-                arrays[name] = np.stack([variable.values[0] for variable in found.values()], axis=1)
-                axes[name] = {dimension: tuple(found), **layouts[0]}
-                continue
-            for (level, variable), layout in zip(found.items(), layouts, strict=True):
-                arrays[f"{name}[{level}]"] = variable.values[0]
-                axes[f"{name}[{level}]"] = {f"{axis}[{level}]": texts for axis, texts in layout.items()}
-        return to_datatree(arrays, axes, attributes)
+        found: dict[str, Exported] = self._each(lambda part: part._exported(draws, rng).as_one_chain())
+        every = [{*part.draws, *part.records, *_dimensions(part.axes)} for part in found.values()]
+        dimension = group_dimension(self.by, set().union(*every))
+        arrays, axes = _by_level(dimension, {level: (part.draws, part.axes) for level, part in found.items()})
+        records, record_axes = _by_level(
+            dimension, {level: (part.records, part.record_axes) for level, part in found.items()}
+        )
+        return Exported(arrays, axes, records, record_axes)
+
+    def _from_prior(self, draws: int, rng: np.random.Generator) -> Mapping[str, NDArray[Any]]:
+        return super()._from_prior(max(FEWEST_FROM_PRIOR, draws // len(self)), rng)
 
     def _title(self) -> str:
         each = next(iter(self.parts.values()))._title()
@@ -187,6 +186,26 @@ def group_dimension(by: str, taken: set[str]) -> str:
     return f"{by}_group" if by in taken | {"chain", "draw"} else by
 
 
-def _levels(variable: Any) -> dict[str, tuple[str, ...]]:
-    """The dimensions of a variable after chain and draw, with their levels."""
-    return {axis: tuple(str(text) for text in variable.coords[axis].values) for axis in variable.dims[2:]}
+def _dimensions(axes: Axes) -> set[str]:
+    return {dimension for levels in axes.values() for dimension in levels}
+
+
+def _by_level(
+    dimension: str, parts: Mapping[str, tuple[Mapping[str, NDArray[Any]], Axes]]
+) -> tuple[dict[str, NDArray[Any]], dict[str, dict[str, tuple[str, ...]]]]:
+    """Arrays (chain, draw, …) of all levels with their axes: on one more axis where they are alike, else by name."""
+    arrays: dict[str, NDArray[Any]] = {}
+    axes: dict[str, dict[str, tuple[str, ...]]] = {}
+    for name in dict.fromkeys(name for own, _ in parts.values() for name in own):
+        found = {level: own[name] for level, (own, _) in parts.items() if name in own}
+        layouts = {level: dict(parts[level][1].get(name, {})) for level in found}
+        first = layouts[next(iter(found))]
+        alike = len(found) == len(parts) and all(layout == first for layout in layouts.values())
+        if alike and len({values.shape for values in found.values()}) == 1:
+            arrays[name] = np.stack(list(found.values()), axis=2)
+            axes[name] = {dimension: tuple(found), **first}
+            continue
+        for level, values in found.items():
+            arrays[f"{name}[{level}]"] = values
+            axes[f"{name}[{level}]"] = {f"{axis}[{level}]": texts for axis, texts in layouts[level].items()}
+    return arrays, axes

@@ -29,7 +29,7 @@ from discreet.noise import NoiseLaw
 from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
 from discreet.posterior.beta import BetaMixture
-from discreet.posterior.export import Axes
+from discreet.posterior.exports.datatree import Axes
 from discreet.posterior.record_laws import LevelRecord
 from discreet.posterior.summary import Summary
 from discreet.schema.row_counts import Sizes

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 from discreet.inference.groups.population import Hyperprior, Population, fit_population
@@ -18,7 +18,7 @@ from discreet.inference.groups.sinh_quadrature import SinhCurve, trace
 from discreet.numerics.arrays import Array
 from discreet.numerics.link import Link
 from discreet.posterior.base import Posterior
-from discreet.posterior.export import to_datatree
+from discreet.posterior.exports.datatree import DEFAULT_DRAWS, Exported
 from discreet.posterior.groups import group_dimension
 from discreet.posterior.record_laws import RecordLaw
 from discreet.posterior.records.declared_records import LevelCells, stacked
@@ -148,16 +148,30 @@ class PooledPosterior(Posterior):
         found = {level: self.scalar.theta(curve.quantiles(orders)) for level, curve in self.curves.items()}
         return [{level: float(values[i]) for level, values in found.items()} for i in range(orders.size)]
 
-    def _tree(self, draws: int, rng: np.random.Generator | None, attributes: Mapping[str, Any] | None) -> Any:
+    def _exported(self, draws: int | None, rng: np.random.Generator) -> Exported:
         """Joint draws, groups on the first dimension after the draws."""
-        m, tau, groups = self._draw(draws, np.random.default_rng(rng))
-        parameter = self.scalar.parameter
-        arrays = {
-            parameter: np.stack(list(groups.values()), axis=1),
-            "population_mean": self.scalar.theta(m),
-            "population_spread": tau,
-        }
-        return to_datatree(arrays, {parameter: {group_dimension(self.by, set(arrays)): self.levels}}, attributes)
+        m, tau, groups = self._draw(DEFAULT_DRAWS if draws is None else draws, rng)
+        arrays = self._arrays(m, tau, np.stack(list(groups.values()), axis=1))
+        records: dict[str, list[NDArray[Any]]] = {}
+        for theta in groups.values():
+            for name, cells in self._records_given(theta, rng).items():
+                records.setdefault(name, []).append(cells)
+        dimension = {group_dimension(self.by, {*arrays, *records}): self.levels}
+        stacks = {name: np.stack(cells, axis=1) for name, cells in records.items()}
+        return Exported.one_chain(arrays, {self.scalar.parameter: dimension}, stacks, dict.fromkeys(records, dimension))
+
+    def _from_prior(self, draws: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Of the hierarchy, which is not the prior of one group alone; for a release that is known, as elsewhere."""
+        if self.provenance is None:
+            return {}
+        prior = self.scalar.hyperprior
+        m = rng.normal(prior.mean, prior.sd, draws)
+        tau = np.abs(rng.normal(0.0, prior.spread, draws))
+        eta = m[:, np.newaxis] + tau[:, np.newaxis] * rng.standard_normal((draws, len(self.levels)))
+        return self._arrays(m, tau, self.scalar.theta(eta))
+
+    def _arrays(self, m: Array, tau: Array, groups: Array) -> dict[str, NDArray[Any]]:
+        return {self.scalar.parameter: groups, "population_mean": self.scalar.theta(m), "population_spread": tau}
 
     def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array, dict[str, Array]]:
         m, tau = self.population.sample(n, rng)

@@ -1,13 +1,17 @@
-"""The words all posteriors share: quantile orders, interval tails, and the summary table."""
+"""The words all posteriors share: quantile orders, interval tails, and the summary as a table, a frame and text."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import QueryError
 
-__all__ = ["SUMMARY_LEVEL", "Summary", "as_text", "check_order", "describe", "labels", "tails"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["SUMMARY_LEVEL", "Summary", "as_frame", "as_text", "check_order", "describe", "labels", "tails"]
 
 Summary = dict[str, dict[str, float]]
 
@@ -39,6 +43,15 @@ def labels(name: str, axes: Mapping[str, Sequence[str]]) -> list[str]:
         return [name]
     places = np.ndindex(*map(len, axes.values()))
     return [f"{name}[{', '.join(texts[i] for texts, i in zip(axes.values(), at, strict=True))}]" for at in places]
+
+
+def as_frame(summary: Summary, facts: Mapping[str, Any]) -> "pd.DataFrame":
+    """The summary as a frame: a row for each parameter; `facts` are its `attrs`."""
+    import pandas as pd
+
+    frame = pd.DataFrame.from_dict(summary, orient="index")
+    frame.attrs.update(facts)
+    return frame
 
 
 def as_text(title: str, summary: Summary) -> str:

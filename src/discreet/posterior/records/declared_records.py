@@ -137,6 +137,12 @@ class DeclaredRecords:
             return self.columns[ALONE].cells(np.asarray(drawn))
         return {column.name: column.cells(drawn[key]) for key, column in self.columns.items()}
 
+    def by_name(self, drawn: Any) -> dict[str, NDArray[Any]]:
+        """Arrays by the names of the columns, also where there is one column only; none is called as draws are."""
+        held = {ALONE: np.asarray(drawn)} if ALONE in self.columns else drawn
+        named = {column.name: column.cells(held[key]) for key, column in self.columns.items()}
+        return {f"{name}_column" if name in ("chain", "draw") else name: cells for name, cells in named.items()}
+
     def table(self, drawn: Any, rng: np.random.Generator) -> "pa.Table":
         """All columns as an Arrow table."""
         import pyarrow as pa

@@ -21,7 +21,7 @@ from discreet.errors import QueryError
 from discreet.inference.scores import ScoreEvidence, ThetaLaw
 from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
-from discreet.posterior.export import Axes
+from discreet.posterior.exports.datatree import Axes
 from discreet.posterior.new_rows import new_rows
 from discreet.posterior.summary import Summary, describe, tails
 from discreet.queries.losses.base import Loss

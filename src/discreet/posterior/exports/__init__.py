@@ -1,0 +1,1 @@
+"""What leaves a posterior for other tools: where it came from, draws as a DataTree, draws as a file."""
