@@ -30,6 +30,7 @@ COMMANDS = [
     "posterior",
     "predict",
     "synthesize",
+    "reproduce",
     "ledger create",
     "ledger show",
     "ledger verify",
