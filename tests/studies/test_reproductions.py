@@ -90,7 +90,7 @@ def test_a_claim_that_does_not_hold_ends_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     monkeypatch.setitem(REPRODUCTIONS, "minami-planted", PLANTED)
-    assert main(["reproduce", "minami-planted", "--out", str(tmp_path)]) != 0
+    assert main(["reproduce", "minami-planted", "--out", str(tmp_path)]) == 5
     shown = capsys.readouterr()
     assert "minami-planted: planted" in shown.err
     assert "DOES NOT HOLD" in shown.out

@@ -137,7 +137,7 @@ def picture(panels: Sequence[Panel], columns: int = 2) -> Any:
         chart.config = alt.Undefined  # the look is set on the whole
         plain.append(chart)
     whole = alt.concat(*plain, columns=columns, spacing=28)
-    apart = dict.fromkeys(("color", "strokeDash", "x", "y"), "independent")
+    apart: dict[str, Any] = dict.fromkeys(("color", "strokeDash", "x", "y"), "independent")
     return tiles(whole.resolve_scale(**apart), columns=1)
 
 

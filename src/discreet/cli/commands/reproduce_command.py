@@ -7,7 +7,7 @@ import typer
 
 from discreet.cli import terminal
 from discreet.cli.terminal import Incomplete
-from discreet.errors import QueryError
+from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.studies.reproduction import Finding, Reproduction
@@ -67,7 +67,7 @@ def reproduce(
     document: dict[str, Any] = {"index": str(page), "reproduced": done}
     if failed:
         raise Incomplete(
-            QueryError(f"reproduce claims must hold, but {len(failed)} do not: {'; '.join(failed)}"), document
+            DiscreetError(f"reproduce claims must hold, but {len(failed)} do not: {'; '.join(failed)}"), document
         )
     if as_json:
         terminal.emit(document)
