@@ -23,7 +23,7 @@ import re
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
@@ -155,6 +155,7 @@ class Entry:
     release: dict[str, Any] | None
     accounting: int
     members: dict[str, Any] | None = None  # what each member of a portfolio had used with it
+    is_new: bool = field(default=False, compare=False)  # whether it was reserved by the call that returned it
 
     @property
     def charge(self) -> Charge:
@@ -198,7 +199,7 @@ def accounting_of(content: Mapping[str, Any]) -> int:
     return stored.read_version("Ledger.accounting", content.get("accounting", stored.UNVERSIONED), LedgerError)
 
 
-def read_entry(reserve: Event, settle: Event | None) -> Entry:
+def read_entry(reserve: Event, settle: Event | None, *, is_new: bool = False) -> Entry:
     """The entry that a reserve event and, if there is one, its settle event describe."""
     try:
         content = reserve.content()
@@ -213,6 +214,7 @@ def read_entry(reserve: Event, settle: Event | None) -> Entry:
             release=None if settle is None else settle.content()["release"],
             accounting=accounting_of(content),
             members=content.get("members"),
+            is_new=is_new,
         )
     except (KeyError, TypeError, ValueError, DiscreetError):
         raise LedgerError(

@@ -134,7 +134,7 @@ class Ledger:
             for (key, (guarantee, recipe)), charge in zip(new.items(), charges, strict=True):
                 seq += 1
                 made = events.append("reserve", entry_id(key, seq), reserve_content(guarantee, recipe, charge))
-                known[key] = read_entry(made, None)
+                known[key] = read_entry(made, None, is_new=True)
         return tuple(known[key] for key in keys)
 
     def quote(self, guarantees: Sequence[Guarantee]) -> tuple[Charge, ...]:

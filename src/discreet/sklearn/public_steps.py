@@ -1,0 +1,90 @@
+"""What may stand before a private estimator, and around it.
+
+A transform that learns from rows, a scaler's mean or an imputer's median, carries every row into every other: then one
+person moves more than the one row that a guarantee is about, and the guarantee would be false. Only transforms that
+treat each cell by itself, by numbers that are written in the program, are public.
+
+An estimator is not told what stands before it. Who called its `fit` is on the stack of this process, and there
+pipelines and searches are looked for. What was transformed by hand before `fit` cannot be seen: that is the caller's
+word.
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from discreet.sklearn.fitted_tables import EstimatorError
+
+__all__ = ["check_callers", "check_steps"]
+
+LEARNS = (
+    "learns from the rows, or may: then one row moves all others and the guarantee would be false. Bounds and levels "
+    "that the schema declares do the scaling, encoding and filling in; transforms that may stay are passthrough, drop, "
+    "ColumnTransformer of columns by name or place, and FunctionTransformer without a function or of one NumPy ufunc"
+)
+SEARCHED = (
+    "must not be fitted by scikit-learn's own cross-validation, got a fold: each fold is another table, which is paid "
+    "for, and a score of held-out private rows is not private. PrivateGridSearchCV and private_cross_val_score tell "
+    "their whole price first, and release their scores"
+)
+
+
+def check_steps(step: Any, name: str = "") -> None:
+    """Refuse a transform, or a pipeline of transforms, that learns from rows before the private estimator does."""
+    from sklearn.compose import ColumnTransformer  # type: ignore[import-untyped]
+    from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
+    from sklearn.preprocessing import FunctionTransformer  # type: ignore[import-untyped]
+
+    kind = type(step)  # not isinstance: a subclass could do anything
+    if step is None or (isinstance(step, str) and step in ("passthrough", "drop")):
+        return
+    if kind is Pipeline:
+        for inner, each in step.steps:
+            check_steps(each, inner)
+        return
+    if kind is ColumnTransformer:
+        for inner, each, columns in step.transformers:
+            check_steps(each, inner)
+            if callable(columns):
+                raise EstimatorError(
+                    f"Pipeline step {name!r} must choose columns by name or place, got a function of them for {inner!r}"
+                )
+        check_steps(step.remainder, "remainder")
+        return
+    if kind is FunctionTransformer and (step.func is None or isinstance(step.func, np.ufunc)):
+        return
+    raise EstimatorError(f"Pipeline step {name!r} must be a public transform, got {kind.__name__}, which {LEARNS}")
+
+
+def check_callers(estimator: Any) -> None:
+    """Refuse to be fitted on rows that a transform, a search or another estimator has learned from, chosen or drawn."""
+    from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+    from sklearn.pipeline import Pipeline
+
+    kind = type(estimator).__name__
+    for module, caller in _callers():
+        if module.startswith("sklearn.model_selection"):
+            raise EstimatorError(f"{kind} {SEARCHED}")
+        if type(caller) is Pipeline:
+            for name, step in caller.steps[:-1]:
+                check_steps(step, name)
+        elif isinstance(caller, BaseEstimator) and caller is not estimator:
+            raise EstimatorError(f"{kind} {wrapped(type(caller).__name__)}")
+
+
+def wrapped(kind: str) -> str:
+    """Why another estimator may not hand over rows, in words."""
+    return (
+        f"must not be fitted inside another estimator but a Pipeline, got {kind}: it may draw rows twice, or change "
+        "them by what it has seen of others, and then one row is more than the one that the guarantee is about"
+    )
+
+
+def _callers() -> Iterator[tuple[str, Any]]:
+    """The modules of the functions that led here, and the objects whose methods they are."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        yield str(frame.f_globals.get("__name__")), frame.f_locals.get("self")
+        frame = frame.f_back  # type: ignore[assignment]  # None above the first

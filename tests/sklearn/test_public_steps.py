@@ -1,0 +1,123 @@
+"""Before a private estimator stand public transforms only; whatever else hands over rows is refused, unpaid."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
+from sklearn.ensemble import BaggingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, StandardScaler
+
+import discreet as dc
+from conftest import COLUMNS
+from discreet.sklearn import EstimatorError, PrivateLogisticRegression, check_steps, public_steps
+
+SCHEMA = dc.Schema({name: COLUMNS[name] for name in ("age", "ward", "smoker")})
+
+
+class Quiet(FunctionTransformer):
+    """A subclass could do anything."""
+
+
+PUBLIC = {
+    "nothing": "passthrough",
+    "identity": FunctionTransformer(),
+    "columns": ColumnTransformer([("kept", "passthrough", ["age", "ward"])]),
+    "chosen": ColumnTransformer([("kept", "passthrough", [0, 1])], remainder="drop"),
+    "nested": make_pipeline(FunctionTransformer(), make_column_transformer(("passthrough", ["age", "ward"]))),
+}
+
+LEARNED = {
+    "scaler": make_column_transformer((StandardScaler(), ["age"]), ("passthrough", ["ward"])),
+    "remainder": ColumnTransformer([("kept", "passthrough", ["ward"])], remainder=StandardScaler()),
+    "imputer": SimpleImputer(strategy="most_frequent"),
+    "bins": make_column_transformer((KBinsDiscretizer(encode="ordinal"), ["age"]), ("passthrough", ["ward"])),
+    "encoder": OneHotEncoder(),
+    "function": FunctionTransformer(lambda X: X),
+    "subclass": Quiet(),
+    "selector": ColumnTransformer([("kept", "passthrough", make_column_selector())]),
+    "nested": make_pipeline(FunctionTransformer(), SimpleImputer(strategy="most_frequent")),
+    "union": FeatureUnion([("a", FunctionTransformer())]),
+}
+
+
+@pytest.fixture
+def estimator(ledger: dc.Ledger) -> PrivateLogisticRegression:
+    mechanism = dc.NoisyScore(epsilon=100.0, delta=1e-6, steps=20)
+    return PrivateLogisticRegression(SCHEMA, ledger=ledger, mechanism=mechanism, id="patients")
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_transforms_stay(name: str, table: pd.DataFrame, estimator: Any) -> None:
+    X, y = table[["age", "ward"]], table["smoker"]
+    fitted = Pipeline([("first", PUBLIC[name]), ("last", estimator)]).fit(X, y)
+    assert fitted.score(X, y) > 0.7
+    assert np.array_equal(fitted.predict(X), estimator.predict(fitted[:-1].transform(X)))
+
+
+def test_a_frame_keeps_its_names_through_a_column_transformer(table: pd.DataFrame, estimator: Any) -> None:
+    chosen = make_column_transformer(("passthrough", ["ward", "age"]), verbose_feature_names_out=False)
+    fitted = make_pipeline(chosen.set_output(transform="pandas"), estimator).fit(
+        table.drop(columns="smoker"), table.smoker
+    )
+    assert list(estimator.feature_names_in_) == ["ward", "age"]
+    assert list(estimator.release_.model.features) == ["age", "ward"]  # the schema's order: one request, not two
+    assert fitted.score(table, table.smoker) > 0.7
+
+
+def test_a_ufunc_treats_each_cell_by_itself(table: pd.DataFrame, ledger: dc.Ledger) -> None:
+    schema = dc.Schema({"age": dc.Bounded(0, 5), "smoker": COLUMNS["smoker"]})
+    mechanism = dc.NoisyScore(epsilon=100.0, delta=1e-6, steps=20)
+    last = PrivateLogisticRegression(schema, ledger=ledger, mechanism=mechanism, id="patients")
+    assert (
+        make_pipeline(FunctionTransformer(np.log1p), last)
+        .fit(table[["age"]], table.smoker)
+        .score(table[["age"]], table.smoker)
+        > 0.7
+    )
+
+
+@pytest.mark.parametrize("name", LEARNED)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_learns_from_rows_is_refused(name: str, table: pd.DataFrame, estimator: Any) -> None:
+    X, y = table[["age", "ward"]], table["smoker"]
+    with pytest.raises(EstimatorError, match=r"public transform|by name or place"):
+        check_steps(LEARNED[name])
+    with pytest.raises(EstimatorError, match=r"guarantee would be false|by name or place"):
+        Pipeline([("first", LEARNED[name]), ("last", estimator)]).fit(X, y)
+    assert estimator.ledger.entries() == ()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_without_the_check_a_scaler_would_be_paid_for(
+    table: pd.DataFrame, estimator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The twin: the refusal is the check's, not an accident of types."""
+    monkeypatch.setattr(public_steps, "check_steps", lambda step, name: None)
+    Pipeline([("first", LEARNED["scaler"]), ("last", estimator)]).fit(table[["age", "ward"]], table["smoker"])
+    assert len(estimator.ledger.entries()) == 1
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda e, X, y: cross_val_score(e, X, y, cv=3),
+        lambda e, X, y: GridSearchCV(e, {"precision": [1.0, 2.0]}, cv=3).fit(X, y),
+        lambda e, X, y: cross_val_score(make_pipeline("passthrough", e), X, y, cv=3),
+        lambda e, X, y: BaggingClassifier(e, n_estimators=2).fit(X, y),
+        lambda e, X, y: CalibratedClassifierCV(e, cv=3).fit(X, y),
+    ],
+    ids=["cross_val_score", "GridSearchCV", "a pipeline in a search", "bagging", "calibration"],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_who_draws_rows_again_is_refused_before_anything_is_spent(
+    fit: Any, table: pd.DataFrame, estimator: Any
+) -> None:
+    with pytest.raises(ValueError, match=r"own cross-validation|inside another estimator"):
+        fit(estimator, table[["age", "ward"]], table["smoker"])
+    assert estimator.ledger.entries() == ()
