@@ -9,7 +9,6 @@ keys, missing bounds and levels, columns that are not declared, privacy paramete
 the file that names them.
 """
 
-import glob
 import inspect
 import os
 import tomllib
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet import sources
+from discreet.cli.study_data import StudyData, file_name, study_data
 from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError
 from discreet.guarantee import Guarantee
 from discreet.mechanisms import MECHANISMS, Mechanism
@@ -70,11 +70,10 @@ class Study:
 
     id: str
     folder: Path
-    data: str
+    source: StudyData
     ledger: Path
     schema: Schema
     releases: tuple[Request, ...]
-    csv: Csv | None = None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -82,19 +81,19 @@ class Study:
         file = Path(path)
         body = _read(file)
         _check_keys("Study", body, REQUIRED, OPTIONAL, SchemaError)
-        data, ledger = (_file_name(f"Study.{key}", body[key]) for key in ("data", "ledger"))
+        source = study_data(body["data"], _csv(body["csv"]) if "csv" in body else None)
+        ledger = file_name("Study.ledger", body["ledger"])
         schema = _schema(body)
         requests = body["release"]
         if not isinstance(requests, list) or not requests:
             raise SchemaError("Study.release must be at least one [[release]] table, got none")
         study = cls(
-            id=_text("Study.id", body.get("id", data)),
+            id=_text("Study.id", body.get("id", source.name)),
             folder=file.parent,
-            data=data,
+            source=source,
             ledger=file.parent / ledger,
             schema=schema,
             releases=tuple(_request(number, spec, file.parent) for number, spec in enumerate(requests, start=1)),
-            csv=_csv(body["csv"]) if "csv" in body else None,
         )
         study._check_files(file)
         for request in study.releases:
@@ -103,15 +102,18 @@ class Study:
         return study
 
     @property
-    def pattern(self) -> str:
-        """The file of the data, or what matches several."""
-        file = self.folder / self.data
-        # only what the study says may be a pattern: its folder may have brackets in its name
-        return str(file if file.is_file() else Path(glob.escape(str(self.folder))) / self.data)
+    def data(self) -> str:
+        """What the study calls its data."""
+        return self.source.name
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of all columns that the data have, declared or not."""
+        return self.source.columns(self.folder)
 
     def open(self) -> sources.Dataset:
         """The dataset of the study; under replace-one its units are counted, and no cell is looked at."""
-        return sources.open(self.pattern, self.schema, id=self.id, csv=self.csv)
+        return self.source.open(self.folder, self.schema, self.id)
 
     def only(self, name: str | None) -> tuple[Request, ...]:
         """All releases, or the one called `name`."""
@@ -122,11 +124,9 @@ class Study:
 
     def _check_files(self, file: Path) -> None:
         """Names and files are used once; a release never overwrites the data, the ledger or the study."""
-        taken = {
-            (self.folder / self.data).resolve(): "data",
-            self.ledger.resolve(): "ledger",
-            file.resolve(): "study file",
-        }
+        taken = {self.ledger.resolve(): "ledger", file.resolve(): "study file"}
+        held = self.source.file(self.folder)
+        taken |= {} if held is None else {held.resolve(): "data"}
         names: set[str] = set()
         for request in self.releases:
             out = request.out.resolve()
@@ -195,7 +195,7 @@ def _request(number: int, spec: Any, folder: Path) -> Request:
     where = f"release {name!r}" if isinstance(name, str) else f"release number {number}"
     with _named(where, QueryError):
         _check_keys("Release", spec, OF_RELEASE, (), SchemaError)
-        out = _file_name("Release.out", spec["out"])
+        out = file_name("Release.out", spec["out"])
         if not out.endswith(".json"):
             raise SchemaError(f"Release.out must end in '.json', got {out!r}")
         return Request(
@@ -246,13 +246,4 @@ def _check_keys(noun: str, body: Mapping[str, Any], required: Any, optional: Any
 def _text(field: str, value: Any) -> str:
     if not (isinstance(value, str) and value and len(value) <= 200 and value.isprintable()):
         raise SchemaError(f"{field} must be a printable text of 1 to 200 characters, got {value!r}")
-    return value
-
-
-def _file_name(field: str, value: Any) -> str:
-    """A path; addresses are refused without being repeated, since they may carry a password."""
-    if isinstance(value, Mapping) or (isinstance(value, str) and "://" in value):
-        raise SchemaError(f"{field} must be a file: only files are supported by this version, got another source")
-    if not (isinstance(value, str) and value and value.isprintable()):
-        raise SchemaError(f"{field} must be the path of a file, got {value!r}")
     return value

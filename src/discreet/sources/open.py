@@ -23,25 +23,41 @@ from discreet.sources.readers.identifiers import Owner, identifier
 from discreet.sources.readers.owners import is_typed, pandas_owners, pandas_typed, polars_owners
 from discreet.sources.readers.parquet import parquet_files
 from discreet.sources.readers.parts import slot_of
+from discreet.sources.readers.postgres_table import UNREACHED, is_address, postgres_columns, postgres_table
 from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowRows", "frame_rows", "held_columns", "open_dataset"]
+__all__ = ["ArrowRows", "frame_rows", "held_columns", "open_dataset", "table_columns"]
 
 T = TypeVar("T")
 
 
-def open_dataset(source: Any, schema: Schema, *, id: str | None = None, csv: Csv | None = None) -> Dataset:  # noqa: A002
-    """A dataset from a path (CSV, Parquet, or a glob of either), a pandas, polars or pyarrow frame.
+def open_dataset(
+    source: Any,
+    schema: Schema,
+    *,
+    id: str | None = None,  # noqa: A002
+    csv: Csv | None = None,
+    table: str | None = None,
+    timeout: float | None = None,
+) -> Dataset:
+    """A dataset from a path (CSV, Parquet, or a glob of either), a pandas, polars or pyarrow frame, or a database.
 
-    `id` is the public name under which the ledger knows the dataset: required for a frame, else the path as typed.
+    `id` is the public name under which the ledger knows the dataset: required for a frame, else the path as typed, or
+    the table. A database is an address `postgresql://role@host/database` without a password, with
+    `table="schema.table"` and, if statements may not take longer, a `timeout` in seconds.
+
     `csv` says how CSV files are written where they have other signs than commas and points, or another encoding than
     UTF-8: `dc.Csv(delimiter=";", decimal=",", encoding="latin-1")`. Nothing of it is found out from the file.
     """
     if not isinstance(schema, Schema):
         raise SchemaError(f"open.schema must be a Schema, got {type(schema).__name__}")
+    if is_address(source):
+        return _of_database(source, schema, id, csv, table, timeout)
+    if table is not None or timeout is not None:
+        raise SchemaError("open.table and open.timeout must be given with the address of a database only")
     typed = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if not isinstance(typed, str) and package_of(source) is None:
         raise SchemaError(
@@ -57,8 +73,30 @@ def open_dataset(source: Any, schema: Schema, *, id: str | None = None, csv: Csv
         raise SchemaError(f"open.id must be a text that names the dataset, got {name!r}")
     origins, held = _or_refuse(lambda: frame_rows(source, schema) if typed is None else _files(typed, schema, csv))
     reader: Source = DuckDB(origins, held, name, schema.unit.identifier is not None)
+    return _counted(name, schema, reader, UNREADABLE)
+
+
+def _of_database(
+    source: str,
+    schema: Schema,
+    id: str | None,  # noqa: A002
+    csv: Csv | None,
+    table: Any,
+    timeout: Any,
+) -> Dataset:
+    if csv is not None:
+        raise SchemaError("open.csv must be given for CSV files only, got it with a database")
+    name = table if id is None else id
+    if not isinstance(name, str) or not name:
+        raise SchemaError(f"open.table must be the name of a table, schema.table, got {name!r}")
+    reader = _or_refuse(lambda: postgres_table(source, schema, table, name, timeout), UNREACHED)
+    return _counted(name, schema, reader, UNREACHED)
+
+
+def _counted(name: str, schema: Schema, reader: Source, otherwise: str) -> Dataset:
+    """The dataset; under replace-one its units are counted."""
     if schema.relation == "replace-one":
-        schema = schema.with_n(_or_refuse(reader.count))
+        schema = schema.with_n(_or_refuse(reader.count, otherwise))
     return Dataset(name, schema, reader)
 
 
@@ -97,14 +135,19 @@ def held_columns(typed: str, csv: Csv | None) -> list[str]:
     return _or_refuse(read)
 
 
-def _or_refuse(read: Callable[[], T]) -> T:
+def table_columns(address: str, table: str) -> list[str]:
+    """The columns of a table of a database."""
+    return _or_refuse(lambda: postgres_columns(address, table), UNREACHED)
+
+
+def _or_refuse(read: Callable[[], T], otherwise: str = UNREADABLE) -> T:
     """The result of reading, or a refusal raised anew, so that no reader's exception, frame or variable hangs on it."""
     try:
         return read()
     except SchemaError as error:
         refusal = str(error)
     except Exception:
-        refusal = UNREADABLE
+        refusal = otherwise
     raise SchemaError(refusal)
 
 
