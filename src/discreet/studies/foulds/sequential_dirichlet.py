@@ -112,7 +112,7 @@ def _scheme_log_density(counts: tuple[int, ...], x: Array, second: Array) -> Arr
 
 SEQUENTIAL_DIRICHLET = Reproduction(
     "foulds-truncated-dirichlet",
-    "Foulds et al. 2016, Section 5 (after Fang et al. 2000)",
+    "Foulds et al. 2016, Section 5",
     "Cut Dirichlets drawn component by component are neither exact nor private",
     study,
     runs=40_000,
