@@ -171,7 +171,7 @@ def frame_rows(rows: Any, schema: Schema) -> tuple[tuple[ArrowRows], dict[str, H
         table["owner"] = columns[owner] if exactly is None else exactly
         storage = _storage(rows, owner) or storage_of(table["owner"].type)
         persons = [identifier(Owner("owner", storage, typed), RAW)]
-    return (ArrowRows(pa.table(table), handed_over(schema, held, persons)),), held
+    return (ArrowRows(pa.table(table), handed_over(schema, held, persons).sql(dialect="duckdb")),), held
 
 
 def _owners(rows: Any, name: str) -> tuple[Any | None, bool]:

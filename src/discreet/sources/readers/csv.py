@@ -93,7 +93,7 @@ def csv_files(paths: tuple[str, ...], schema: Schema, written: Csv) -> tuple[tup
     owner = schema.unit.identifier
     persons = [] if owner is None else [identifier(Owner(held[owner].column, "comma" if commas else "field"), RAW)]
     positions = tuple(header.index(name) for name in columns)
-    return (CsvFiles(paths, positions, handed_over(schema, held, persons), written),), held
+    return (CsvFiles(paths, positions, handed_over(schema, held, persons).sql(dialect="duckdb"), written),), held
 
 
 def header_of(path: str, written: Csv) -> list[str]:
