@@ -1,6 +1,6 @@
 """docs/guides/own-model.md runs: its NumPy part here, the others in the environments that a variable names.
 
-    DISCREET_NUMPYRO=…/bin/python DISCREET_PYMC=…/bin/python make audit ONLY=own_model
+DISCREET_NUMPYRO=…/bin/python DISCREET_PYMC=…/bin/python make audit ONLY=own_model
 """
 
 import json
