@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet import sources
+from discreet.cli.declaring.undeclared import declared_part
 from discreet.cli.study_data import StudyData, file_name, study_data
 from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError
 from discreet.guarantee import Guarantee
@@ -79,8 +80,9 @@ class Study:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read and check a study file."""
         file = Path(path)
-        body = _read(file)
+        body: Mapping[str, Any] = _read(file)
         _check_keys("Study", body, REQUIRED, OPTIONAL, SchemaError)
+        body = declared_part(str(file), body)
         source = study_data(body["data"], _csv(body["csv"]) if "csv" in body else None)
         ledger = file_name("Study.ledger", body["ledger"])
         schema = _schema(body)

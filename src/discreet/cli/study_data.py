@@ -69,8 +69,20 @@ class Database:
     url: str
     table: str
     timeout: float | None = None
-    required: ClassVar[tuple[str, ...]] = ("url", "table")
+    required: ClassVar[Mapping[str, Any]] = {
+        "url": {"type": "string", "pattern": r"^postgres(ql)?://([^:@/?]*@)?[^@]*$"},  # no password
+        "table": {"type": "string", "minLength": 1},
+    }
     optional: ClassVar[Mapping[str, Any]] = {"timeout": {"type": "number", "exclusiveMinimum": 0}}
+
+    def __post_init__(self) -> None:
+        from discreet.sources.open import ADDRESSES
+        from discreet.sources.readers.postgres_table import NO_SECRETS, has_password
+
+        if not self.url.lower().startswith(ADDRESSES):
+            raise SchemaError("Study.data.url must be an address postgresql://role@host/database, got another")
+        if has_password(self.url):
+            raise SchemaError(f"Study.data.url {NO_SECRETS}")
 
     @property
     def name(self) -> str:

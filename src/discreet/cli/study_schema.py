@@ -47,8 +47,8 @@ def json_schema() -> dict[str, Any]:
 
 def _table(form: Any) -> dict[str, Any]:
     """Data that are not in files."""
-    keys = {**{key: {"type": "string", "minLength": 1} for key in form.required}, **form.optional}
-    return {"description": (inspect.getdoc(form) or "").partition("\n")[0], **_object(keys, required=form.required)}
+    summary = (inspect.getdoc(form) or "").partition("\n")[0]
+    return {"description": summary, **_object({**form.required, **form.optional}, required=form.required)}
 
 
 def _variants(kinds: Mapping[str, type[Any]]) -> dict[str, Any]:

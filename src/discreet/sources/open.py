@@ -23,15 +23,16 @@ from discreet.sources.readers.identifiers import Owner, identifier
 from discreet.sources.readers.owners import is_typed, pandas_owners, pandas_typed, polars_owners
 from discreet.sources.readers.parquet import parquet_files
 from discreet.sources.readers.parts import slot_of
-from discreet.sources.readers.postgres_table import UNREACHED, is_address, postgres_columns, postgres_table
 from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowRows", "frame_rows", "held_columns", "open_dataset", "table_columns"]
+__all__ = ["ArrowRows", "declared_types", "frame_rows", "held_columns", "open_dataset", "table_columns"]
 
 T = TypeVar("T")
+
+ADDRESSES = ("postgresql://", "postgres://")
 
 
 def open_dataset(
@@ -54,7 +55,7 @@ def open_dataset(
     """
     if not isinstance(schema, Schema):
         raise SchemaError(f"open.schema must be a Schema, got {type(schema).__name__}")
-    if is_address(source):
+    if isinstance(source, str) and source.lower().startswith(ADDRESSES):
         return _of_database(source, schema, id, csv, table, timeout)
     if table is not None or timeout is not None:
         raise SchemaError("open.table and open.timeout must be given with the address of a database only")
@@ -84,6 +85,8 @@ def _of_database(
     table: Any,
     timeout: Any,
 ) -> Dataset:
+    from discreet.sources.readers.postgres_table import UNREACHED, postgres_table
+
     if csv is not None:
         raise SchemaError("open.csv must be given for CSV files only, got it with a database")
     name = table if id is None else id
@@ -137,7 +140,37 @@ def held_columns(typed: str, csv: Csv | None) -> list[str]:
 
 def table_columns(address: str, table: str) -> list[str]:
     """The columns of a table of a database."""
+    from discreet.sources.readers.postgres_table import UNREACHED, postgres_columns
+
     return _or_refuse(lambda: postgres_columns(address, table), UNREACHED)
+
+
+def declared_types(typed: str, csv: Csv | None) -> list[tuple[str, Storage | None]]:
+    """The columns of the files in order, and what the files declare that they hold; no cell is read to find it.
+
+    A CSV file declares no types. Those of a Parquet file are in its schema; nothing else of its metadata is looked at,
+    in which the least and the greatest cell stand. Whole numbers and others are told apart by libraries that looked at
+    the cells, and so both are "float" here. None: nothing is declared, or what no release can read.
+    """
+    names = held_columns(typed, csv)
+    if csv is not None or any(path.lower().endswith(".csv") for path in _paths(typed)):
+        return [(name, None) for name in names]
+
+    def read() -> list[tuple[str, Storage | None]]:
+        from pyarrow.parquet import read_schema
+
+        schemas = [read_schema(path) for path in _paths(typed)]
+        slots = {
+            name: {slot_of(held.field(name).type) for held in schemas if held.names.count(name) == 1} for name in names
+        }
+        kinds = {name: {_general(slot.storage) for slot in found if slot is not None} for name, found in slots.items()}
+        return [(name, kinds[name].pop() if len(kinds[name]) == 1 else None) for name in list(dict.fromkeys(names))]
+
+    return _or_refuse(read)
+
+
+def _general(storage: Storage) -> Storage:
+    return storage if storage in ("boolean", "text") else "float"
 
 
 def _or_refuse(read: Callable[[], T], otherwise: str = UNREADABLE) -> T:

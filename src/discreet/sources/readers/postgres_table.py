@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from discreet.errors import SchemaError
 from discreet.schema import Schema
@@ -32,9 +33,8 @@ from discreet.sources.engines.postgres import Postgres, connected
 from discreet.sources.readers.identifiers import Owner, identifier
 from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 
-__all__ = ["UNREACHED", "is_address", "postgres_columns", "postgres_table"]
+__all__ = ["NO_SECRETS", "UNREACHED", "has_password", "postgres_columns", "postgres_table"]
 
-SCHEMES = ("postgresql://", "postgres://")
 LONGEST_TIMEOUT = 2_000_000  # seconds: the server counts milliseconds in 32 bits
 
 UNREACHED = (
@@ -76,23 +76,22 @@ STORAGES: dict[str, Storage] = {
     "name": "text",
     "uuid": "text",
 }
+NO_SECRETS = (
+    "must be an address without a password, got one with it: set PGPASSWORD, or name a password file (PGPASSFILE, "
+    "~/.pgpass) or a service (postgresql:///?service=name)"
+)
 
 TABLE = re.compile(r'("(?:[^"]|"")+"|[^".]+)\.("(?:[^"]|"")+"|[^".]+)')
 
 
 @dataclass(frozen=True)
-class Declared:
+class CatalogueColumn:
     """A column of the catalogue: the name of its type, how its cells are held, None if they are not scanned."""
 
     kind: str
     storage: Storage | None
     typmod: int
     readable: bool
-
-
-def is_address(source: object) -> bool:
-    """Whether a source is the address of a database."""
-    return isinstance(source, str) and source.lower().startswith(SCHEMES)
 
 
 def postgres_table(source: str, schema: Schema, table: Any, id: str, timeout: Any) -> Postgres:  # noqa: A002
@@ -143,11 +142,8 @@ def _address(source: str) -> str:
         given = conninfo_to_dict(source)
     if given is None:
         raise SchemaError("open.source must be an address postgresql://role@host/database, got one that is none")
-    if "password" in given or "sslpassword" in given:
-        raise SchemaError(
-            "open.source must be an address without a password, got one with it: set PGPASSWORD, or name a password "
-            "file (PGPASSFILE, ~/.pgpass) or a service (postgresql:///?service=name)"
-        )
+    if has_password(source) or "password" in given or "sslpassword" in given:
+        raise SchemaError(f"open.source {NO_SECRETS}")
     said = {"sslmode", "service"} & given.keys() or {"PGSSLMODE", "PGSERVICE"} & os.environ.keys()
     hosts = str(given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "").split(",")
     if not said and not all(
@@ -155,6 +151,12 @@ def _address(source: str) -> str:
     ):
         given["sslmode"] = "require"
     return make_conninfo("", **given)
+
+
+def has_password(address: str) -> bool:
+    """Whether an address holds one, or what may be one."""
+    owner, at, _ = address.partition("://")[2].partition("?")[0].rpartition("@")
+    return (bool(at) and ":" in owner) or "password=" in unquote(address).lower()
 
 
 def _place(table: Any) -> tuple[str, str]:
@@ -169,7 +171,7 @@ def _place(table: Any) -> tuple[str, str]:
     return first, second
 
 
-def _declared(address: str, place: tuple[str, str], timeout: float | None) -> dict[str, Declared]:
+def _declared(address: str, place: tuple[str, str], timeout: float | None) -> dict[str, CatalogueColumn]:
     """The columns of the table by name."""
     with connected(address, timeout) as cursor:
         relation = cursor.execute(RELATION, place).fetchone()
@@ -189,11 +191,11 @@ def _declared(address: str, place: tuple[str, str], timeout: float | None) -> di
     for name, kind, sort, home, typmod, readable in columns:
         ours = home == "pg_catalog" and sort == "b"
         storage = STORAGES.get(kind) if ours else "text" if sort == "e" or kind == "citext" else None
-        found[name] = Declared(kind, storage, typmod, readable)
+        found[name] = CatalogueColumn(kind, storage, typmod, readable)
     return found
 
 
-def _storage(name: str, declared: Declared) -> Storage:
+def _storage(name: str, declared: CatalogueColumn) -> Storage:
     if declared.storage is None:
         raise wrong_type(name, declared.kind)
     if not declared.readable:

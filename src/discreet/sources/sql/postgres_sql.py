@@ -13,14 +13,15 @@ cast to a decimal is within its range, and what is cast to a double lies between
 """
 
 from decimal import Context, Decimal
-from typing import Any, ClassVar
-
-from sqlglot import exp
-from sqlglot.dialects.postgres import Postgres
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage
 
-__all__ = ["LONGEST_NUMBER", "Cells", "double_of_decimal", "normal_cell", "normal_owner", "quoted", "text_of"]
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["LONGEST_NUMBER", "double_of_decimal", "normal_cell", "normal_owner", "quoted", "text_of"]
 
 LONGEST_NUMBER = 5_000  # bytes of a text that may be the number of a level
 
@@ -65,7 +66,7 @@ def _number(written: str) -> str:
     return f"CASE WHEN {is_number} THEN CASE WHEN {small} THEN {double_of_decimal(decimal)} ELSE {rest} END END"
 
 
-def _place(levels: exp.DataType, written: str) -> str:
+def _place(levels: "exp.DataType", written: str) -> str:
     """The place of a text among the declared ones, from 0; NULL if it is none."""
     texts = ", ".join(_text(level.name) for level in levels.expressions)
     return f'(ARRAY_POSITION(CAST(ARRAY[{texts}] AS TEXT[]) COLLATE "C", {written} COLLATE "C") - 1)'
@@ -77,62 +78,70 @@ def _whole(value: str) -> str:
     return f"CAST(LEAST(GREATEST({value}, {low}), {high}) AS BIGINT)"
 
 
-def _trycast(writer: Any, cast: exp.TryCast) -> str:
+def _trycast(writer: Any, cast: "exp.TryCast") -> str:
     """A text as a double; a double as a whole number."""
+    from sqlglot import exp
+
     inner = writer.sql(cast, "this")
-    if cast.to.this == exp.DataType.Type.DOUBLE:
-        return _number(inner)
-    return _whole(inner)
+    return _number(inner) if cast.to.this == exp.DataType.Type.DOUBLE else _whole(inner)
 
 
-def _intdiv(writer: Any, quotient: exp.IntDiv) -> str:
+def _intdiv(writer: Any, quotient: "exp.IntDiv") -> str:
     """Of decimals, in which there is every whole number."""
     left, right = (f"CAST({writer.sql(quotient, side)} AS NUMERIC)" for side in ("this", "expression"))
     return f"DIV({left}, {right})"
 
 
-def _contains(writer: Any, sought: exp.Contains) -> str:
+def _contains(writer: Any, sought: "exp.Contains") -> str:
     """No text here has a U+0000."""
+    from sqlglot import exp
+
     if isinstance(sought.expression, exp.Chr):
         return "FALSE"
     return f"(STRPOS({writer.sql(sought, 'this')}, {writer.sql(sought, 'expression')}) > 0)"
 
 
-def _sha2(writer: Any, digest: exp.SHA2) -> str:
+def _sha2(writer: Any, digest: "exp.SHA2") -> str:
     """Of the bytes in UTF-8, which is how the server keeps them."""
     return f"ENCODE(SHA256(CONVERT_TO({writer.sql(digest, 'this')}, 'UTF8')), 'hex')"
 
 
-class Cells(Postgres):
-    """The trees of `sources.sql` in the words of PostgreSQL."""
-
-    class Generator(Postgres.Generator):  # type: ignore[valid-type, misc]  # it has no types
-        """Nodes that PostgreSQL has not, or means otherwise."""
-
-        TRANSFORMS: ClassVar[dict[Any, Any]] = {
-            **Postgres.Generator.TRANSFORMS,
-            exp.Contains: _contains,
-            exp.IntDiv: _intdiv,
-            exp.SHA2: _sha2,
-            exp.TryCast: _trycast,
-        }
-
-        def anonymous_sql(self, expression: exp.Anonymous) -> str:
-            """`enum_code` of a text cast to an enumeration is its place."""
-            if expression.name.lower() != "enum_code":
-                return str(super().anonymous_sql(expression))
-            cast = expression.expressions[0]
-            return _place(cast.to, self.sql(cast, "this"))
-
-        def literal_sql(self, expression: exp.Literal) -> str:
-            """A number with an exponent is a double, not a decimal."""
-            written = str(super().literal_sql(expression))
-            return f"DOUBLE PRECISION '{written}'" if not expression.is_string and "e" in written else written
+def _anonymous(writer: Any, called: "exp.Anonymous") -> str:
+    """`enum_code` of a text cast to an enumeration is its place; others are PostgreSQL's own."""
+    if called.name.lower() != "enum_code":
+        return f"{called.name}({', '.join(writer.sql(argument) for argument in called.expressions)})"
+    cast = called.expressions[0]
+    return _place(cast.to, writer.sql(cast, "this"))
 
 
-def text_of(tree: exp.Expr) -> str:
+def _literal(_: Any, literal: "exp.Literal") -> str:
+    """A number with an exponent is a double, not a decimal."""
+    if literal.is_string:
+        return _text(literal.name)
+    return f"DOUBLE PRECISION '{literal.name}'" if "e" in literal.name else literal.name
+
+
+@cache
+def _dialect() -> Any:
+    """PostgreSQL, where some nodes are written as above."""
+    from sqlglot import exp
+    from sqlglot.dialects.postgres import Postgres
+
+    own: dict[Any, Any] = {
+        exp.Anonymous: _anonymous,
+        exp.Contains: _contains,
+        exp.IntDiv: _intdiv,
+        exp.Literal: _literal,
+        exp.SHA2: _sha2,
+        exp.TryCast: _trycast,
+    }
+    generator = type("PostgresWriter", (Postgres.Generator,), {"TRANSFORMS": {**Postgres.Generator.TRANSFORMS, **own}})
+    return type("PostgresWords", (Postgres,), {"Generator": generator})
+
+
+def text_of(tree: "exp.Expr") -> str:
     """A tree in PostgreSQL's words, every name in quotes."""
-    return tree.sql(dialect=Cells, identify=True)
+    return tree.sql(dialect=_dialect(), identify=True)
 
 
 def normal_cell(cell: str, storage: Storage, typmod: int, numbers: bool) -> tuple[str, Storage]:
