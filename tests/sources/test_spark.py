@@ -169,7 +169,8 @@ def agrees_on_hostile_names(spark: Running) -> None:
         query = Statistics(data.schema, tuple(Counts.over(data.schema, name, name) for name in HOSTILE))
         assert plain(data.source.statistics(query)) == plain(own.source.statistics(query))
         assert {name: session.conf.get(name) for name in settings} == settings
-    assert [view.name for view in session.catalog.listTables()] == ["rows"]
+    with quiet_spark(session):  # the user's own views bring up what is out of fashion
+        assert [view.name for view in session.catalog.listTables()] == ["rows"]
     assert session.table("rows").collect() == [(1,)]
     assert type(session).getActiveSession()._jsparkSession.equals(session._jsparkSession)
     for name in ("array_position", "octet_length"):
