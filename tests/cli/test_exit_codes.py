@@ -30,7 +30,6 @@ REFUSED = {
     "reproduce": {4: ["no-such-figure"]},
     "synthesize": {5: [MISSING, "--rows", "5"]},
     "predict": {5: [MISSING, "new.csv", "-o", "out.csv"]},
-    "reproduce": {4: ["minami-figure-1", "--data", MISSING]},
     "ledger create": {4: ["new.ledger", "--epsilon", "-1"], 5: ["study.ledger", "--epsilon", "1"]},
     "ledger show": {5: [MISSING]},
     "ledger verify": {5: [MISSING]},
