@@ -23,6 +23,7 @@ from discreet.sources.readers.identifiers import Owner, identifier
 from discreet.sources.readers.owners import is_typed, pandas_owners, pandas_typed, polars_owners
 from discreet.sources.readers.parquet import parquet_files
 from discreet.sources.readers.parts import slot_of
+from discreet.sources.readers.spark_frames import is_spark_frame
 from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def open_dataset(
     table: str | None = None,
     timeout: float | None = None,
 ) -> Dataset:
-    """A dataset from a path (CSV, Parquet, or a glob of either), a pandas, polars or pyarrow frame, or a database.
+    """A dataset from a path (CSV, Parquet, or a glob), a pandas, polars, pyarrow or Spark frame, or a database.
 
     `id` is the public name under which the ledger knows the dataset: required for a frame, else the path as typed, or
     the table. A database is an address `postgresql://role@host/database` without a password, with
@@ -60,9 +61,10 @@ def open_dataset(
     if table is not None or timeout is not None:
         raise SchemaError("open.table and open.timeout must be given with the address of a database only")
     typed = os.fspath(source) if isinstance(source, str | os.PathLike) else None
-    if not isinstance(typed, str) and package_of(source) is None:
+    in_spark = is_spark_frame(source)
+    if not isinstance(typed, str) and package_of(source) is None and not in_spark:
         raise SchemaError(
-            f"open.source must be a path or a pandas, polars or pyarrow frame, got {type(source).__name__}"
+            f"open.source must be a path or a pandas, polars, pyarrow or Spark frame, got {type(source).__name__}"
             + (": collect it first" if type(source).__name__ == "LazyFrame" else "")
         )
     if csv is not None and not isinstance(csv, Csv):
@@ -72,8 +74,14 @@ def open_dataset(
     name = typed if id is None else id
     if not isinstance(name, str) or not name:
         raise SchemaError(f"open.id must be a text that names the dataset, got {name!r}")
-    origins, held = _or_refuse(lambda: frame_rows(source, schema) if typed is None else _files(typed, schema, csv))
-    reader: Source = DuckDB(origins, held, name, schema.unit.identifier is not None)
+    reader: Source
+    if in_spark:
+        from discreet.sources.engines.spark import opened_in_spark
+
+        reader = _or_refuse(lambda: opened_in_spark(source, schema, name))
+    else:
+        origins, held = _or_refuse(lambda: frame_rows(source, schema) if typed is None else _files(typed, schema, csv))
+        reader = DuckDB(origins, held, name, schema.unit.identifier is not None)
     return _counted(name, schema, reader, UNREADABLE)
 
 

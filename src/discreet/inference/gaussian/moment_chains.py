@@ -163,7 +163,7 @@ def _positive(target: MomentTarget, point: Array, moments: Array, widths: Array)
     least = 0.3 * float(np.median(widths[pairs])) + 1e-9
     within = (vectors * np.maximum(values, least)) @ vectors.T
     room = np.maximum(np.sum(shares[0] * (1.0 - means[0] ** 2), axis=1), 1e-9)
-    shrink = np.minimum(np.sqrt(INSIDE * room / np.diag(within)), 1.0)
+    shrink = np.minimum(np.sqrt(INSIDE * room / np.maximum(np.diag(within), np.finfo(float).tiny)), 1.0)
     return np.ascontiguousarray(within * np.outer(shrink, shrink))
 
 
