@@ -223,14 +223,14 @@ def test_the_engine_does_not_swallow_an_interrupt() -> None:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    def forever(connection: Any, _: Any) -> None:
-        connection.execute("SELECT count(*) FROM range(10000000) a(i), range(1000) b(j) WHERE (i * j) % 7 = 3")
+    def forever(session: Any) -> None:
+        session.connection.execute("SELECT count(*) FROM range(10000000) a(i), range(1000) b(j) WHERE (i * j) % 7 = 3")
 
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     try:
         with pytest.raises(KeyboardInterrupt) as caught:
-            DuckDB((Endless(), Endless()), {}, threads=1)._tried(forever)
+            DuckDB((Endless(), Endless()), {}, threads=1).asked(forever)
         assert caught.value.__context__ is None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

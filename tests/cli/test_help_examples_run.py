@@ -15,6 +15,9 @@ from discreet.cli.commands import init_command as init
 from discreet.ledger import Ledger
 
 ROWS = "".join(f"{i % 4 == 0:d},{'ABC'[i % 3]},{20 + i % 60},{i % 5}\n" for i in range(1000))
+DICTIONARY = (
+    "column,kind,levels,lower,upper\nsmoker,binary,,,\nward,categorical,A|B|C,,\nage,number,,0,110\nvisits,count,,,20\n"
+)
 SIMULATE = ("plan", "compare")  # with fewer simulated tables than by default
 HEAD = "3f5a…"
 
@@ -80,6 +83,10 @@ def test_every_example_that_makes_something_runs(
     run: Callable, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    if command == "init":  # what its examples name
+        for name in ("patients.csv", "extract.csv"):
+            shutil.copy(made / "study" / "patients.csv", name)
+        Path("dictionary.csv").write_text(DICTIONARY)
     for line in examples(HELPS[command]):
         if line == "discreet demo":  # takes its time, and has tests of its own
             continue

@@ -29,7 +29,7 @@ from discreet.schema.arrow_cell import arrow_coded
 from discreet.schema.cell import number_of
 from discreet.sources.engines import duckdb as engine
 from discreet.sources.engines.duckdb import DuckDB, connect
-from discreet.sources.sql import cell_sql, statements
+from discreet.sources.sql import cell_sql, level_sql
 from thinned import thinned
 
 Codes = dict[str, list[int | None]]
@@ -121,7 +121,7 @@ def without_engine(source: Any, schema: dc.Schema) -> Codes:
         return {}
     assert engine.is_plain(query_of(dc.Schema(plain, n=9)), data.source.held)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DuckDB, "_tried", lambda *_: pytest.fail("the engine was asked"))
+        patch.setattr(DuckDB, "asked", lambda *_: pytest.fail("the engine was asked"))
         return by_rows(source, dc.Schema(plain))
 
 
@@ -250,7 +250,7 @@ def test_csv_files(read: Read, notation: dc.Csv, tmp_path: Path) -> None:
     ("module", "rule", "planted"),
     [
         (cell_sql, "swapped", lambda written: written),
-        (statements, "swapped", lambda written: written),
+        (level_sql, "swapped", lambda written: written),
         (engine, "is_plain", lambda query, held: all(query.schema.column(name).levels for name in query.columns)),
     ],
 )
@@ -311,10 +311,10 @@ def _lax(text: str) -> float | None:
     [
         (as_new_rows, "pandas texts", new_records, "number_of", _lax),
         (without_engine, "arrow texts", arrow_coded, "__defaults__", (lambda text: None,)),
-        (by_engine, "pandas texts", statements, "number_levels", lambda column: []),
-        (by_statistics, "arrow texts", statements, "number_levels", lambda column: []),
+        (by_engine, "pandas texts", level_sql, "level_numbers", lambda column: {}),
+        (by_statistics, "arrow texts", level_sql, "level_numbers", lambda column: {}),
         (as_new_rows, "pandas objects", meanings, "text_of", lambda cell, truths, longest: str(cell)),
-        (by_statistics, "arrow truth", statements, "text", lambda raw, storage, truths: cell_sql.text(raw, storage)),
+        (by_statistics, "arrow truth", level_sql, "text", lambda raw, storage, truths: cell_sql.text(raw, storage)),
         (by_engine, "pandas texts", dc.Categorical, "other_code", None),
         (without_engine, "arrow texts", dc.Categorical, "other_code", property(lambda column: column.default_code)),
         (by_statistics, "pandas texts", dc.Binary, "any_case", True),

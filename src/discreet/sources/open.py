@@ -28,7 +28,7 @@ from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowRows", "frame_rows", "held_columns", "open_dataset"]
+__all__ = ["ArrowRows", "declared_types", "frame_rows", "held_columns", "open_dataset"]
 
 T = TypeVar("T")
 
@@ -97,6 +97,34 @@ def held_columns(typed: str, csv: Csv | None) -> list[str]:
     return _or_refuse(read)
 
 
+def declared_types(typed: str, csv: Csv | None) -> list[tuple[str, Storage | None]]:
+    """The columns of the files in order, and what the files declare that they hold; no cell is read to find it.
+
+    A CSV file declares no types. Those of a Parquet file are in its schema; nothing else of its metadata is looked at,
+    in which the least and the greatest cell stand. Whole numbers and others are told apart by libraries that looked at
+    the cells, and so both are "float" here. None: nothing is declared, or what no release can read.
+    """
+    names = held_columns(typed, csv)
+    if csv is not None or any(path.lower().endswith(".csv") for path in _paths(typed)):
+        return [(name, None) for name in names]
+
+    def read() -> list[tuple[str, Storage | None]]:
+        from pyarrow.parquet import read_schema
+
+        schemas = [read_schema(path) for path in _paths(typed)]
+        slots = {
+            name: {slot_of(held.field(name).type) for held in schemas if held.names.count(name) == 1} for name in names
+        }
+        kinds = {name: {_general(slot.storage) for slot in found if slot is not None} for name, found in slots.items()}
+        return [(name, kinds[name].pop() if len(kinds[name]) == 1 else None) for name in list(dict.fromkeys(names))]
+
+    return _or_refuse(read)
+
+
+def _general(storage: Storage) -> Storage:
+    return storage if storage in ("boolean", "text") else "float"
+
+
 def _or_refuse(read: Callable[[], T]) -> T:
     """The result of reading, or a refusal raised anew, so that no reader's exception, frame or variable hangs on it."""
     try:
@@ -143,7 +171,7 @@ def frame_rows(rows: Any, schema: Schema) -> tuple[tuple[ArrowRows], dict[str, H
         table["owner"] = columns[owner] if exactly is None else exactly
         storage = _storage(rows, owner) or storage_of(table["owner"].type)
         persons = [identifier(Owner("owner", storage, typed), RAW)]
-    return (ArrowRows(pa.table(table), handed_over(schema, held, persons)),), held
+    return (ArrowRows(pa.table(table), handed_over(schema, held, persons).sql(dialect="duckdb")),), held
 
 
 def _owners(rows: Any, name: str) -> tuple[Any | None, bool]:

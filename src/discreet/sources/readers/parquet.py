@@ -129,7 +129,7 @@ def parquet_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[Origin,
         owners = [Owner(place(at, k), slot.storage, typed) for k, slot in enumerate(slots[owner])]
     put_together, view = (
         together(schema, slots, owner, PARTS),
-        handed_over(schema, held, [identifier(who, RAW) for who in owners]),
+        handed_over(schema, held, [identifier(who, RAW) for who in owners]).sql(dialect="duckdb"),
     )
     repaired = RepairedParquet(paths, slots, longest_texts(schema), put_together, view)
     if not all(alike(kinds[name]) for name in columns):
@@ -137,7 +137,7 @@ def parquet_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[Origin,
     named = {name: Held(name, slots[name][0].storage) for name in columns}
     # alike: one slot stands for all
     persons = [identifier(replace(who, column=owner), RAW) for who in owners[:1] if owner is not None]
-    view = handed_over(schema, named, persons, by_text=True)
+    view = handed_over(schema, named, persons, by_text=True).sql(dialect="duckdb")
     return (ParquetFiles(paths, columns, view), repaired), held
 
 

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Literal
 
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.statistics import Statistics
-from discreet.schema import Binary, Bounded, Categorical, Count, Schema
+from discreet.schema import Bounded, Count, Schema
 from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage, Truths, longest_text
-from discreet.schema.columns import TRUTHS, level_numbers, level_texts
+from discreet.schema.columns import TRUTHS, level_numbers
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -38,19 +38,16 @@ __all__ = [
     "Held",
     "cast",
     "clipped",
-    "counted_code",
     "double",
     "halved",
     "handed_over",
     "is_bad",
-    "left_join",
-    "level_code",
     "most_rows",
     "number",
-    "number_levels",
     "parsed",
     "printed",
     "steps",
+    "sum_of_doubles",
     "swapped",
     "text",
     "total",
@@ -72,7 +69,7 @@ class Held:
 
 def handed_over(
     schema: Schema, held: Mapping[str, Held], persons: "Sequence[exp.Expr]", *, by_text: bool = False
-) -> str:
+) -> "exp.Select":
     """The query that hands over the relation RAW, which holds the columns so and says whose a row is by `persons`.
 
     Where equal texts are kept once (`by_text`), as in Parquet files, some ways to say the same are far cheaper.
@@ -89,7 +86,7 @@ def handed_over(
     if persons:
         person = persons[0] if len(persons) == 1 else exp.func("coalesce", *persons)
         columns.append(person.as_("person", copy=False))
-    return exp.select(*columns, copy=False).from_(exp.to_table(RAW), copy=False).sql(dialect="duckdb", copy=False)
+    return exp.select(*columns, copy=False).from_(exp.to_table(RAW), copy=False)
 
 
 def _short(text: "exp.Expr", longest: int) -> "exp.Expr":
@@ -194,59 +191,12 @@ def swapped(written: "exp.Expr") -> "exp.Expr":
     return exp.Anonymous(this="translate", expressions=[written, *map(exp.Literal.string, (",.", ".,"))])
 
 
-def level_code(written: "exp.Expr", column: Binary | Categorical) -> "exp.Expr":
-    """The code of the level with this very text, NULL if it is none; engines without enumerations replace it.
-
-    An enumeration is a look-up in a hash table: no join to plan, and no comparison with every level.
-    """
-    from sqlglot import exp
-
-    texts = level_texts(column)
-    levels = exp.DataType(this=exp.DataType.Type.ENUM, expressions=[exp.Literal.string(level) for level in texts])
-    compared = exp.Lower(this=written) if column.any_case else written
-    place = exp.Anonymous(this="enum_code", expressions=[exp.TryCast(this=compared, to=levels)])
-    rounds = exp.Literal.number(len(column.levels))  # the texts go through the codes in order, once or twice
-    return exp.Mod(this=place, expression=rounds) if len(texts) > len(column.levels) else place
-
-
-def number_levels(column: Binary | Categorical) -> "list[exp.Tuple]":
-    """(number, code) of the levels that a number can match."""
-    from sqlglot import exp
-
-    return [
-        exp.Tuple(expressions=[double(value), exp.Literal.number(code)])
-        for value, code in level_numbers(column).items()
-    ]
-
-
-def counted_code(level: "exp.Expr", there: "exp.Expr | None", column: Binary | Categorical) -> "exp.Expr":
-    """The code that a cell counts as: its level's, that of other texts, that of bad cells."""
-    from sqlglot import exp
-
-    candidates = [level]
-    if there is not None:
-        candidates.append(exp.Case(ifs=[exp.If(this=there, true=exp.Literal.number(column.other_code))]))
-    if column.default_code is not None:
-        candidates.append(exp.Literal.number(column.default_code))
-    return exp.func("coalesce", *candidates)
-
-
-def left_join(key: str, levels: "list[exp.Tuple]") -> "exp.Join":
-    """The codes of declared levels beside each `key`."""
-    from sqlglot import exp
-
-    names = [exp.to_identifier(name) for name in ("level", "code")]
-    alias = exp.TableAlias(this=exp.to_identifier(f"{key}_levels"), columns=names)
-    same = exp.EQ(this=exp.column(key), expression=exp.column("level", f"{key}_levels"))
-    return exp.Join(this=exp.Values(expressions=levels, alias=alias), side="LEFT", on=same)
-
-
 def double(value: float) -> "exp.Expr":
     """A constant through its shortest text with an exponent: a literal without one is a decimal, not a double."""
     from sqlglot import exp
 
-    if value == inf:  # next above the largest bound
-        return cast(exp.Literal.string("Infinity"), "double")
+    if abs(value) == inf:  # a level, or next above the largest bound
+        return cast(exp.Literal.string("Infinity" if value > 0 else "-Infinity"), "double")
     written = repr(float(value))  # as it stands: the library's own builder would print negative numbers as decimals
     return exp.Literal(this=written if "e" in written else f"{written}e0", is_string=False)
 
@@ -275,11 +225,18 @@ def total(halves: "Sequence[exp.Expr]", axes: tuple[Axis, ...], rows_at_most: in
     unit = prod(axis.reach for axis in axes)
     if rows_at_most is not None and rows_at_most * unit < LARGEST_EXACT_DOUBLE:
         scale = double(2 ** len(axes))
-        return cast(exp.Mul(this=exp.Sum(this=_product(halves)), expression=scale), "bigint")
+        return cast(exp.Mul(this=sum_of_doubles(_product(halves)), expression=scale), "bigint")
     values = [exp.Mul(this=half, expression=double(2)) for half in halves]
     if unit < LARGEST_PRODUCT:
         return exp.Sum(this=_product([cast(value, "bigint") for value in values]))
     return exp.Sum(this=_product([exp.cast(value, "decimal(19, 0)") for value in values]))
+
+
+def sum_of_doubles(value: "exp.Expr") -> "exp.Expr":
+    """An engine's own sum; `exp.Sum` is one of whole numbers, which engines may have to widen."""
+    from sqlglot import exp
+
+    return exp.Anonymous(this="SUM", expressions=[value])
 
 
 def _product(factors: "Sequence[exp.Expr]") -> "exp.Expr":

@@ -25,25 +25,19 @@ from discreet.queries.statistics import Statistics
 from discreet.sources.sql.cell_sql import (
     Held,
     clipped,
-    counted_code,
     halved,
-    left_join,
-    level_code,
     number,
-    number_levels,
-    parsed,
     steps,
-    swapped,
-    text,
     total,
 )
 from discreet.sources.sql.kept_rows import coded_cells, kept
+from discreet.sources.sql.level_sql import counted_code, found_level
 from discreet.sources.sql.view_sql import class_code, range_code
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Grouping", "coded", "groupings", "marginal", "rows_in_order", "used_cells"]
+__all__ = ["Grouping", "coded", "groupings", "marginal", "number_of_rows", "rows_in_order", "used_cells"]
 
 Asked = Query | Influences  # what rows are coded for
 
@@ -157,6 +151,13 @@ def used_cells(query: Influences, held: Mapping[str, Held], relation: str, id: s
     return _from(exp.select(*found), _mapped(query, categorical, held, values, _names("value", query, numeric)))
 
 
+def number_of_rows(asked: "exp.Select") -> "exp.Select":
+    """How many rows a statement gives."""
+    from sqlglot import exp
+
+    return _from(exp.select(exp.Count(this=exp.Star())), asked.copy())
+
+
 def marginal(query: Statistics, grouping: Grouping, columns: tuple[str, ...], relation: str) -> "exp.Select":
     """Codes of `columns`, then n and every sum, for each combination that the coded `relation` holds; NULL excludes."""
     from sqlglot import exp
@@ -245,25 +246,15 @@ def _mapped(
             codes.append(exp.column(f"level_{i}").as_(f"code_{i}", copy=False))
             continue
         assert column.holds != "numbers"  # groupings hold no such kind
-        declared = column.column if column.holds == "matches" else column
-        written = text(exp.column(f"raw_{i}"), held[name].storage, declared.truths)
-        keys.append(level_code(written, declared).as_(f"level_{i}", copy=False))
-        level: exp.Expr = exp.column(f"level_{i}")
-        numbers = number_levels(declared)
-        if numbers:
-            digits = swapped(written) if held[name].storage == "comma" else written
-            keys.append(parsed(digits).as_(f"number_{i}", copy=False))
-            joins.append((f"number_{i}", numbers))
-            level = exp.func("coalesce", level, exp.column("code", f"number_{i}_levels"))
-        there = None
-        if declared.other_code is not None:  # a text that is no level, not even the empty one
-            keys.append(exp.NEQ(this=written, expression=exp.Literal.string("")).as_(f"there_{i}", copy=False))
-            there = exp.column(f"there_{i}")
-        code = class_code(level, there, column) if column.holds == "matches" else counted_code(level, there, column)
+        found = found_level(i, held[name].storage, column.column if column.holds == "matches" else column)
+        keys += found.selected
+        joins += found.joined
+        cell = found.code, found.there
+        code = class_code(*cell, column) if column.holds == "matches" else counted_code(*cell, column)
         codes.append(code.as_(f"code_{i}", copy=False))
     result = _from(exp.select(*codes, *carried), _from(exp.select(*keys, *carried), inside))
-    for key, levels in joins:
-        result.append("joins", left_join(key, levels))
+    for join in joins:
+        result.append("joins", join)
     return result
 
 
