@@ -24,7 +24,7 @@ import psycopg
 from discreet.errors import BudgetExceeded
 from discreet.guarantee import PureDP
 from discreet.ledger import Ledger
-from discreet.ledger.postgres_sentences import LostConnectionError
+from discreet.ledger.postgres.postgres_sentences import LostConnectionError
 
 T = TypeVar("T")
 

@@ -28,7 +28,7 @@ from discreet.guarantee import (
     Repeated,
     Within,
 )
-from discreet.ledger import Ledger, members, terms
+from discreet.ledger import Ledger, agreement, members
 from discreet.ledger.base import created
 from discreet.ledger.events import entry_id
 from discreet.ledger.portfolio import Portfolio
@@ -172,8 +172,8 @@ def test_a_closed_ledger_pays_nothing_more_and_still_answers(path: Path) -> None
 def test_a_refusal_of_a_long_ledger_does_not_look_back(shared: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Prices of 100,000 entries in every other filter would hold up all writers."""
     shared.reserve(ApproxDP(0.1, 1e-9), {"a": 1})
-    monkeypatch.setattr(terms, "MOST_ADVISED", 1)
-    monkeypatch.setattr(terms, "other_filters", lambda *_: pytest.fail("looked back"))
+    monkeypatch.setattr(agreement, "MOST_ADVISED", 1)
+    monkeypatch.setattr(agreement, "other_filters", lambda *_: pytest.fail("looked back"))
     with pytest.raises(BudgetExceeded):
         shared.reserve(PureDP(30), {"a": 2})
 

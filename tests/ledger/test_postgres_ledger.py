@@ -14,8 +14,8 @@ from discreet.errors import BudgetExceeded, LedgerError
 from discreet.guarantee import Budget, GaussianDP, PureDP
 from discreet.ledger import Ledger
 from discreet.ledger.events import Event, canonical
-from discreet.ledger.postgres_events import PostgresEvents
-from discreet.ledger.postgres_store import PostgresStore
+from discreet.ledger.postgres.postgres_events import PostgresEvents
+from discreet.ledger.postgres.postgres_store import PostgresStore
 from postgres_server import Server
 
 TENTH = PureDP(0.1)
@@ -165,7 +165,7 @@ def test_a_spend_that_is_sent_again_is_charged_twice_without_a_key(
 
 def test_a_server_that_is_gone_for_good_releases_nothing(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger.create(address, Budget(epsilon=1))
-    monkeypatch.setattr("discreet.ledger.postgres_store.FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("discreet.ledger.postgres.postgres_store.FIRST_PAUSE", 0.0)
     with monkeypatch.context() as patch:
         losing(patch, after=False, times=99)
         with pytest.raises(LedgerError, match="nothing was released, and the same request again finds what was paid"):

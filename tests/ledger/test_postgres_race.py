@@ -15,7 +15,7 @@ import pytest
 from discreet.errors import LedgerError
 from discreet.guarantee import Budget, PureDP
 from discreet.ledger import Ledger
-from discreet.ledger.postgres_store import PostgresStore
+from discreet.ledger.postgres.postgres_store import PostgresStore
 from postgres_server import Server
 
 STORM = Path(__file__).with_name("postgres_storm.py")

@@ -21,9 +21,9 @@ from typing import Any, Self
 
 from discreet import sources
 from discreet.cli.declaring.undeclared import declared_part
-from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError
+from discreet.errors import DiscreetError, GuaranteeError, LedgerError, QueryError, SchemaError
 from discreet.guarantee import Guarantee
-from discreet.ledger.postgres_address import LedgerAddress, is_address
+from discreet.ledger.postgres.postgres_address import LedgerAddress, is_address
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import MODELS, Model
 from discreet.queries.cell_classes import cells_in_words
@@ -157,7 +157,12 @@ def _read(file: Path) -> dict[str, Any]:
 
 def _ledger(given: Any, folder: Path) -> Path | str:
     """A file beside the study, or the address of a ledger in a database."""
-    return str(LedgerAddress.read(given)) if is_address(given) else folder / _file_name("Study.ledger", given)
+    if not is_address(given):
+        return folder / _file_name("Study.ledger", given)
+    try:
+        return str(LedgerAddress.read(given))
+    except LedgerError as problem:
+        raise SchemaError(f"Study.ledger: {problem}") from None
 
 
 def _schema(body: Mapping[str, Any]) -> Schema:

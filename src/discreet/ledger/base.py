@@ -112,7 +112,7 @@ class Store(Protocol):
     def prepare(self) -> None:
         """Refuse a place where no ledger can be made."""
 
-    def create(self, rows: Iterable[Row], accepted: Sequence[tuple[int, str]] = ()) -> None:
+    def create(self, chain: Iterable[Row], accepted: Sequence[tuple[int, str]] = ()) -> None:
         """Make the ledger with these events, complete or not at all, and never over another one."""
 
     def grant(self, role: str) -> None:

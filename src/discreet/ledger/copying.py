@@ -12,8 +12,8 @@ The target holds the events as they are, so heads that were noted earlier are in
 
 from discreet.errors import LedgerError
 from discreet.guarantee.stored import ACCOUNTING
+from discreet.ledger.agreement import MOVED
 from discreet.ledger.base import Store
-from discreet.ledger.terms import MOVED
 from discreet.ledger.verified import VerifiedEvents
 from discreet.ledger.verified_store import VerifiedStore
 

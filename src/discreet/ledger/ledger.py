@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from discreet.errors import GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Guarantee, stored
+from discreet.ledger.agreement import Request, Terms, new_requests
 from discreet.ledger.base import created
 from discreet.ledger.copying import confirm, move
 from discreet.ledger.events import (
@@ -34,7 +35,6 @@ from discreet.ledger.filters import SMALLEST_REQUEST, filter_for
 from discreet.ledger.fitting import still_fits
 from discreet.ledger.places import Place, store_at
 from discreet.ledger.sqlite_tables import FORMAT
-from discreet.ledger.terms import Request, Terms, new_requests
 from discreet.ledger.verification import read_create, replay
 from discreet.ledger.verified import EXACT, VerifiedEvents
 from discreet.ledger.verified_store import VerifiedStore

@@ -3,8 +3,8 @@
 import os
 
 from discreet.ledger.base import Store
-from discreet.ledger.postgres_address import is_address
-from discreet.ledger.postgres_store import PostgresStore
+from discreet.ledger.postgres.postgres_address import is_address
+from discreet.ledger.postgres.postgres_store import PostgresStore
 from discreet.ledger.sqlite import SqliteStore
 
 __all__ = ["Place", "store_at"]

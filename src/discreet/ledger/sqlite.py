@@ -136,7 +136,7 @@ class SqliteStore:
         if not os.access(self.path.parent, os.W_OK):
             raise LedgerError(NO_FOLDER.format(self.path))
 
-    def create(self, rows: Iterable[Row], accepted: Sequence[tuple[int, str]] = ()) -> None:
+    def create(self, chain: Iterable[Row], accepted: Sequence[tuple[int, str]] = ()) -> None:
         """Make the file with its events, and its head: complete or not at all, and never over an existing one.
 
         The head comes first: where a crash leaves one of the two behind, nobody takes it for a ledger.
@@ -154,7 +154,7 @@ class SqliteStore:
                     connection.execute("BEGIN IMMEDIATE")
                     for statement in SCHEMAS[FORMAT]:
                         connection.execute(statement)
-                    for row in rows:
+                    for row in chain:
                         connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", row)
                     last = SqliteEvents(connection).last()
                     connection.execute("COMMIT")

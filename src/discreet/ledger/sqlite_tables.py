@@ -33,11 +33,8 @@ WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events)
   OR EXISTS (SELECT 1 FROM events WHERE hash = NEW.hash)
 BEGIN SELECT RAISE(ABORT, 'append-only'); END""",
 )
-SCHEMAS = {
-    1: (TABLE.format("'create', 'reserve', 'settle'"), *AROUND),
-    2: (TABLE.format("'create', 'reserve', 'settle', 'migrate'"), *AROUND),
-}
-SCHEMAS[CLOSED] = SCHEMAS[2]
+TODAY = (TABLE.format("'create', 'reserve', 'settle', 'migrate'"), *AROUND)
+SCHEMAS = {1: (TABLE.format("'create', 'reserve', 'settle'"), *AROUND), FORMAT: TODAY, CLOSED: TODAY}
 
 
 def recognise(connection: sqlite3.Connection) -> int:

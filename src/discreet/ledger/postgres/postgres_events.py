@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import LedgerError
 from discreet.ledger.base import Events
 from discreet.ledger.events import Event, Row
-from discreet.ledger.postgres_sentences import ABSENT, ALTERED, LOST, LostConnectionError
+from discreet.ledger.postgres.postgres_sentences import ABSENT, ALTERED, LOST, LostConnectionError
 
 if TYPE_CHECKING:
     import psycopg
@@ -68,10 +68,10 @@ class PostgresEvents(Events):
         """Write an event that continues the chain; sent when the transaction ends."""
         self._new.append(row)
 
-    def send(self, rows: Iterable[Row]) -> None:
+    def send(self, chain: Iterable[Row]) -> None:
         """Write many events at once, page by page."""
-        rows = iter(rows)
-        while page := list(islice(rows, PAGE)):
+        chain = iter(chain)
+        while page := list(islice(chain, PAGE)):
             self._connection.execute(INSERT, (self._name, *map(list, zip(*page, strict=True))))
 
     def commit(self) -> None:

@@ -28,9 +28,9 @@ from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger.base import Events
 from discreet.ledger.events import ORIGIN, Event, Row
 from discreet.ledger.heads import RememberedHead
-from discreet.ledger.postgres_address import SHAPE, LedgerAddress
-from discreet.ledger.postgres_events import PostgresEvents
-from discreet.ledger.postgres_sentences import (
+from discreet.ledger.postgres.postgres_address import SHAPE, LedgerAddress
+from discreet.ledger.postgres.postgres_events import PostgresEvents
+from discreet.ledger.postgres.postgres_sentences import (
     ABSENT,
     ALTERED,
     LOST,
@@ -40,7 +40,7 @@ from discreet.ledger.postgres_sentences import (
     LostConnectionError,
     as_ledger_error,
 )
-from discreet.ledger.postgres_tables import DEFINED, GRANTS, NOTHING_ELSE, TABLES
+from discreet.ledger.postgres.postgres_tables import DEFINED, GRANTS, NOTHING_ELSE, TABLES
 from discreet.ledger.sqlite_tables import FORMAT
 
 if TYPE_CHECKING:
@@ -102,19 +102,19 @@ class PostgresStore:
             self._make_tables(connection)
             connection.execute("COMMIT")
 
-    def create(self, rows: Iterable[Row], accepted: Sequence[tuple[int, str]] = ()) -> None:
+    def create(self, chain: Iterable[Row], accepted: Sequence[tuple[int, str]] = ()) -> None:
         """Make the ledger with its events in one transaction, and never over an existing one."""
         with self._transaction(WRITE) as connection:
             self._make_tables(connection)
-            rows = iter(rows)
-            first = next(rows)
+            chain = iter(chain)
+            first = next(chain)
             limit = json.loads(first[4])["limit"]
             row = (self._name, secrets.token_hex(16), FORMAT, json.dumps(list(accepted)), limit, ORIGIN)
             insert = "INSERT INTO discreet.ledgers VALUES (%s, %s, %s, %s, %s::text::numeric, 0, %s, 0)"
             connection.execute(insert, row)
             events = PostgresEvents(connection, self._name)
             events.send([first])
-            events.send(rows)
+            events.send(chain)
             self._lock(connection)
             events.commit()
 
