@@ -368,7 +368,7 @@ def test_a_database_put_back_to_an_older_copy_is_refused_by_who_used_it(
         ledger.reserve(TENTH, {"i": i})
     head = ledger.head()
     put_back(address)
-    with pytest.raises(LedgerError, match="must be the one that was opened"):
+    with pytest.raises(LedgerError, match="must be the file that was opened"):
         ledger.reserve(TENTH, {"i": 2})
     with pytest.raises(LedgerError, match="restored from an older copy"):
         Ledger.open(address)

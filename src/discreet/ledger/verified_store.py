@@ -25,7 +25,7 @@ __all__ = ["VerifiedStore"]
 
 T = TypeVar("T")
 
-REPLACED = "Ledger must be the one that was opened, but it was replaced or restored from a copy"
+REPLACED = "Ledger must be the file that was opened, but it was replaced or restored from a copy"
 CUT = (
     "Ledger must contain the head in {}, event {}, but it does not: the ledger lost its last events or was restored "
     "from an older copy; nothing was released"
