@@ -88,9 +88,12 @@ _HOME = {
     "load": "release",
     "open": "sources",
     "plan": "planning",
+    "plots": "report",
     "release": "pipeline",
     "release_all": "pipeline",
+    "report": "report",
     "simulate": "pipeline",
+    "suspicion": "guarantee",
     "synthetic_event_log": "studies.synthetic_event_log",
 }
 
