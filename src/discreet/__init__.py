@@ -42,6 +42,7 @@ _HOME = {
     "GaussianDP": "guarantee",
     "GibbsPosterior": "mechanisms",
     "GuaranteeError": "errors",
+    "HeldOutScores": "models",
     "HingeClassifier": "models",
     "HuberRegression": "models",
     "IndependentDraws": "guarantee",
@@ -90,6 +91,7 @@ _HOME = {
     "plan": "planning",
     "release": "pipeline",
     "release_all": "pipeline",
+    "score": "planning.held_out",
     "simulate": "pipeline",
     "synthetic_event_log": "studies.synthetic_event_log",
 }
