@@ -39,7 +39,7 @@ EXAMPLES = {
     "EventLogHMM": dc.EventLogHMM("ward", "flu", ("smoker",), states=1),  # states of several have no names to rank
     "GammaExponential": dc.GammaExponential("wait", prior=(4.0, 4.0)),
     "GammaPoisson": dc.GammaPoisson("visits", prior=(6.0, 2.0)),
-    "HeldOutScores": dc.HeldOutScores("smoker", "ward", prior=1.0),
+    "HeldOutScores": dc.HeldOutScores("smoker", "ward", prior=(3.0, 1.0, 0.2, 0.2, 1.0, 3.0)),
     "LinearRegression": dc.LinearRegression(
         "weight",
         ("age",),
