@@ -89,10 +89,13 @@ _HOME = {
     "load": "release",
     "open": "sources",
     "plan": "planning",
+    "plots": "report",
     "release": "pipeline",
     "release_all": "pipeline",
+    "report": "report",
     "score": "planning.held_out",
     "simulate": "pipeline",
+    "suspicion": "guarantee",
     "synthetic_event_log": "studies.synthetic_event_log",
 }
 
