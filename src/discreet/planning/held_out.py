@@ -49,6 +49,8 @@ def scored_request(posterior: Any, held_out: Dataset, cuts: Sequence[float] = CU
     """What `score` asks, of the held-out rows as it sees them: nothing is read."""
     if not isinstance(held_out, Dataset):
         raise QueryError(f"score held_out must be what dc.open returns, got a {type(held_out).__name__}")
+    if not held_out.source.at_hand:
+        raise QueryError("score held_out must be rows that come into this process to be scored, got rows of a cluster")
     known = getattr(posterior, "provenance", None)
     if known is None or not hasattr(posterior, "margin_weights"):
         raise QueryError(

@@ -31,6 +31,11 @@ class ScoredRows:
     source: Source = field(repr=False)
     rule: ScoredMargins
 
+    @property
+    def at_hand(self) -> bool:
+        """Rows are scored in this process; they are asked for here, and no further."""
+        return False
+
     def count(self) -> int:
         """The number of units."""
         return self.source.count()
