@@ -70,7 +70,7 @@ BAD: list[tuple[str, str, str, type[DiscreetError], str, bool]] = [
     ("place", '"patients.csv"', '{url="postgresql://u@h/d"}', SchemaError, "Study.data.table must be", True),
     ("cluster", '"patients.csv"', '{shark="patients"}', SchemaError, "Study.data must be a file, or a table", True),
     ("address", '"patients.csv"', '"postgresql://u:secret@h/d"', SchemaError, "Study.data must be a file", False),
-    ("ledger address", '"study.ledger"', '"postgresql://u:secret@h/d"', SchemaError, "must be a file", False),
+    ("ledger address", '"study.ledger"', '"postgresql://u:secret@h/d"', SchemaError, "must have no password", False),
     ("empty id", '"patients-2026"', '""', SchemaError, "Study.id must be", True),
     ("relation", '"replace-one"', '"swap"', SchemaError, "Schema.relation must be", True),
     (

@@ -21,8 +21,9 @@ from typing import Any, Self
 from discreet import sources
 from discreet.cli.declaring.undeclared import declared_part
 from discreet.cli.study_data import StudyData, file_name, study_data
-from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError
+from discreet.errors import DiscreetError, GuaranteeError, LedgerError, QueryError, SchemaError
 from discreet.guarantee import Guarantee
+from discreet.ledger.postgres.postgres_address import LedgerAddress, is_address
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import MODELS, Model
 from discreet.queries.cell_classes import cells_in_words
@@ -72,7 +73,7 @@ class Study:
     id: str
     folder: Path
     source: StudyData
-    ledger: Path
+    ledger: Path | str
     schema: Schema
     releases: tuple[Request, ...]
 
@@ -84,7 +85,6 @@ class Study:
         _check_keys("Study", body, REQUIRED, OPTIONAL, SchemaError)
         body = declared_part(str(file), body)
         source = study_data(body["data"], _csv(body["csv"]) if "csv" in body else None)
-        ledger = file_name("Study.ledger", body["ledger"])
         schema = _schema(body)
         requests = body["release"]
         if not isinstance(requests, list) or not requests:
@@ -93,7 +93,7 @@ class Study:
             id=_text("Study.id", body.get("id", source.name)),
             folder=file.parent,
             source=source,
-            ledger=file.parent / ledger,
+            ledger=_ledger(body["ledger"], file.parent),
             schema=schema,
             releases=tuple(_request(number, spec, file.parent) for number, spec in enumerate(requests, start=1)),
         )
@@ -126,7 +126,7 @@ class Study:
 
     def _check_files(self, file: Path) -> None:
         """Names and files are used once; a release never overwrites the data, the ledger or the study."""
-        taken = {self.ledger.resolve(): "ledger", file.resolve(): "study file"}
+        taken = {Path(self.ledger).resolve(): "ledger", file.resolve(): "study file"}
         held = self.source.file(self.folder)
         taken |= {} if held is None else {held.resolve(): "data"}
         names: set[str] = set()
@@ -152,6 +152,16 @@ def _read(file: Path) -> dict[str, Any]:
         # a decoding error would quote bytes of whatever file was named by mistake, perhaps the data
         detail = f": {problem}" if isinstance(problem, tomllib.TOMLDecodeError) else ""
         raise SchemaError(f"Study file must be TOML, got {str(file)!r}{detail}") from None
+
+
+def _ledger(given: Any, folder: Path) -> Path | str:
+    """A file beside the study, or the address of a ledger in a database."""
+    if not is_address(given):
+        return folder / file_name("Study.ledger", given)
+    try:
+        return str(LedgerAddress.read(given))
+    except LedgerError as problem:
+        raise SchemaError(f"Study.ledger: {problem}") from None
 
 
 def _schema(body: Mapping[str, Any]) -> Schema:

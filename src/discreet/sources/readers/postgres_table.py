@@ -76,6 +76,7 @@ STORAGES: dict[str, Storage] = {
     "name": "text",
     "uuid": "text",
 }
+SECRETS = {"password", "sslpassword", "oauth_client_secret"}
 NO_SECRETS = (
     "must be an address without a password, got one with it: set PGPASSWORD, or name a password file (PGPASSFILE, "
     "~/.pgpass) or a service (postgresql:///?service=name)"
@@ -142,7 +143,7 @@ def _address(source: str) -> str:
         given = conninfo_to_dict(source)
     if given is None:
         raise SchemaError("open.source must be an address postgresql://role@host/database, got one that is none")
-    if has_password(source) or "password" in given or "sslpassword" in given:
+    if has_password(source) or not SECRETS.isdisjoint(given):
         raise SchemaError(f"open.source {NO_SECRETS}")
     said = {"sslmode", "service"} & given.keys() or {"PGSSLMODE", "PGSERVICE"} & os.environ.keys()
     hosts = str(given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "").split(",")
@@ -156,7 +157,7 @@ def _address(source: str) -> str:
 def has_password(address: str) -> bool:
     """Whether an address holds one, or what may be one."""
     owner, at, _ = address.partition("://")[2].partition("?")[0].rpartition("@")
-    return (bool(at) and ":" in owner) or "password=" in unquote(address).lower()
+    return (bool(at) and ":" in owner) or any(key in unquote(address).lower() for key in ("password=", "secret="))
 
 
 def _place(table: Any) -> tuple[str, str]:
