@@ -4,6 +4,9 @@ Coefficients are those of the model's features; the levels of a category are tol
 levels, so they sum to 0. Intervals are under the declared prior, or, where none is declared, under one that believes
 next to nothing: along every direction, margins deviate by twice what the features' variance explains.
 
+Where the model is not true they are those at which the *bounded* scores of all records sum to 0: a logistic regression
+in which records far from the centre count less, and under `headroom=3` the maximum of the likelihood.
+
 Predictions are averages over the posterior, not values at a point. Where no prior is declared they are under one whose
 scale the scores have taught: it predicts better, and it would make intervals of coefficients too narrow.
 """
@@ -131,6 +134,18 @@ class ScoreCoefficients(Posterior):
             raise QueryError(f"ScoreCoefficients.predict_proba must have a logistic model, got {self.query.name}")
         upper = self._expected(new_rows(self.query, records))
         return np.stack([1.0 - upper, upper], axis=1)
+
+    def margin_weights(self, draws: int) -> Array:
+        """Coefficients that predictions average over, (draws, coefficients), with a public seed."""
+        if self.precision is not None:
+            return self.sample(draws, np.random.default_rng(SEED))
+        walk = self.evidence.walk
+        mean, variance = walk.filter.averaged
+        normal = np.random.default_rng(SEED).normal(size=(-(-draws // 2), mean.size))
+        theta = mean + np.concatenate([normal, -normal])[:draws] * np.sqrt(variance)
+        towards = (walk.map.T @ walk.turned_axes).copy()
+        towards[1 : 1 + len(self.query.features.numbers)] /= self.scale
+        return np.asarray(theta @ towards.T)
 
     def _summary(self) -> Summary:
         return describe(self.names, self._columns())
