@@ -155,7 +155,7 @@ def _read(file: Path) -> dict[str, Any]:
         return tomllib.loads(read_text(file, LARGEST))
     except OSError as problem:
         inside = file / "study.toml"
-        found = f"there is {str(inside)!r}" if inside.is_file() else "discreet init makes one"
+        found = f"there is {str(inside)!r}" if os.path.isfile(inside) else "discreet init makes one"
         raise SchemaError(f"Study file must be readable, got {str(file)!r} ({problem.strerror}): {found}") from None
     except (ValueError, RecursionError) as problem:
         # a decoding error would quote bytes of whatever file was named by mistake, perhaps the data
