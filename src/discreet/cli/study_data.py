@@ -5,6 +5,7 @@ data = {url = "postgresql://…", table = "a.b"}         a table of a database; 
 """
 
 import glob
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,13 @@ class Files:
 
     def open(self, folder: Path, schema: Schema, id: str) -> sources.Dataset:  # noqa: A002
         """All of them as one dataset."""
-        return sources.open(self._pattern(folder), schema, id=id, csv=self.csv)
+        pattern = self._pattern(folder)
+        if not (os.path.isfile(pattern) or glob.glob(pattern, recursive=True)):
+            raise SchemaError(
+                f"Study.data must be an existing file or a glob that matches one, got {self.name!r}: put the table at "
+                f"{str(folder / self.name)!r}, or write as data where it is from {str(folder)!r}"
+            )
+        return sources.open(pattern, schema, id=id, csv=self.csv)
 
     def _pattern(self, folder: Path) -> str:
         """The file of the data, or what matches several."""
