@@ -27,6 +27,7 @@ EXECUTED = [
     ROOT / "docs" / "guides" / "event-logs.md",
     ROOT / "docs" / "guides" / "logistic.md",
     ROOT / "docs" / "guides" / "synthetic.md",
+    ROOT / "docs" / "theory" / "corrections.md",
 ]
 
 

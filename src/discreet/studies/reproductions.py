@@ -21,6 +21,7 @@ from discreet.studies.geumlek.dirichlet_draws import DIRICHLET_DRAWS
 from discreet.studies.geumlek.gaussian_draws import GAUSSIAN_DRAWS
 from discreet.studies.geumlek.held_out_draws import APPENDIX_FIGURE_1, APPENDIX_FIGURE_2
 from discreet.studies.geumlek.label_flip import LEMMA_3
+from discreet.studies.geumlek.private_classification import FIGURES_ABALONE, FIGURES_ADULT, FIGURES_DIGITS
 from discreet.studies.geumlek.query_by_beta import STATISTICAL_QUERY
 from discreet.studies.minami.bounded_ball import THEOREM_10
 from discreet.studies.minami.conditions_table import TABLE_OF_CONDITIONS
@@ -70,6 +71,9 @@ _LISTED = (
     CALIBRATION,
     APPENDIX_FIGURE_1,
     APPENDIX_FIGURE_2,
+    FIGURES_ABALONE,
+    FIGURES_ADULT,
+    FIGURES_DIGITS,
     LEMMA_3,
     DIRICHLET_DRAWS,
     GAUSSIAN_DRAWS,

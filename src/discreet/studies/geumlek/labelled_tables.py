@@ -148,7 +148,7 @@ ADULT = LabelledSource(
     {"sex": ("Female", "Male"),
      "marital_status": ("Divorced", "Married-AF-spouse", "Married-civ-spouse", "Married-spouse-absent",
                         "Never-married", "Separated", "Widowed")},
-    20_000,
+    8000,
     8000,
 )  # fmt: skip
 DIGITS = LabelledSource(
@@ -156,6 +156,6 @@ DIGITS = LabelledSource(
     "mnist_3v8.npz",
     {f"pixel_{i}": (0.0, 1.0) for i in range(49)},
     {},
-    11_982,
+    6000,
     1984,
 )
