@@ -30,6 +30,7 @@ from score_vectors import (
 import discreet as dc
 from discreet.accounting.gibbs import largest_mu
 from discreet.queries.scores.score_law import ScoreLaw
+from discreet.recipe import describe
 
 RHO = 0.5
 MECHANISM = dc.NoisyScore(rho=RHO, steps=1)
@@ -366,11 +367,17 @@ def test_a_column_that_excludes_is_refused_where_labels_are_private() -> None:
         ({"rho": 1.0, "steps": True}, "NoisyScore.steps must be a whole number from 1"),
         ({"rho": 1.0, "shares": (1.0, 1.0)}, "NoisyScore.shares must be three numbers"),
         ({"rho": 1.0, "shares": (1.0, 0.0, 1.0)}, "NoisyScore.shares must be"),
+        ({"rho": 1.0, "headroom": 0.5}, "NoisyScore.headroom must be from 1 to 10"),
     ],
 )
 def test_arguments_are_checked(options: dict[str, Any], message: str) -> None:
     with pytest.raises(dc.GuaranteeError, match=message):
         dc.NoisyScore(**options)
+
+
+def test_a_headroom_of_one_is_the_same_request() -> None:
+    assert dc.NoisyScore(rho=1.0, headroom=1) == dc.NoisyScore(rho=1.0)
+    assert "headroom" not in describe(dc.NoisyScore(rho=1.0, headroom=1.0))
 
 
 def test_a_calibration_says_the_noise_of_a_score() -> None:

@@ -9,7 +9,7 @@ fixed on `skewed_laws`, never here.
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 import pytest
-from resampling import Case, Population
+from resampling import Case, Population, columns_of, logistic_design
 
 import discreet as dc
 
@@ -34,6 +34,7 @@ LOST = {  # known to miss: a correlation of .93 beyond the prior's own interval,
     ("MultivariateNormal robust length whole_weight rings", 3_000, 0.1): ("covariance[length, whole_weight]",),
 }
 ROWS = 1.0  # expected rows of a level, below which its share is not promised: equal tails end above a share of nothing
+QUARTILE = 0.6745  # of a normal law
 HEAVY = 6.0  # kurtosis from which the variance of a column is not promised
 
 
@@ -90,6 +91,7 @@ def crashes() -> Population:
         {
             "drunk_driver": dc.Binary(zero="no", one="yes"),
             "multiple_deaths": dc.Binary(zero="no", one="yes"),
+            "type": dc.Categorical(sorted(frame["type"].unique())),
             "weather": dc.Categorical(sorted(frame["weather"].unique())),
             "light": dc.Categorical(sorted(frame["light"].unique())),
         },
@@ -100,7 +102,17 @@ def crashes() -> Population:
 @cache
 def stops() -> Population:
     frame = pd.read_parquet(DATA / "ms_traffic_stops_2013_2016.parquet")
-    return Population.of({"driver_gender": dc.Categorical(["male", "female", "unknown"])}, frame)
+    frame["speeding"] = np.where(frame["violation"] == "speeding", "yes", "no")
+    ages = ["under_20", "20_24", "25_29", "30_39", "40_49", "50_59", "60_plus"]
+    return Population.of(
+        {
+            "driver_gender": dc.Categorical(["male", "female", "unknown"]),
+            "driver_age_band": dc.Categorical(ages, missing="exclude"),
+            "weekday": dc.Categorical(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]),
+            "speeding": dc.Binary(zero="no", one="yes"),
+        },
+        frame,
+    )
 
 
 @cache
@@ -125,11 +137,25 @@ def bundled(name: str) -> Population:
             "s5": dc.Bounded(2, 8),
             "s6": dc.Bounded(40, 160),
         },
-        "breast_cancer": {"area_error": dc.Bounded(0, 600), "target": dc.Binary()},
+        "breast_cancer": {
+            "area_error": dc.Bounded(0, 600),
+            "mean_texture": dc.Bounded(0, 40),
+            "mean_smoothness": dc.Bounded(0, 0.2),
+            "mean_symmetry": dc.Bounded(0, 0.4),
+            "target": dc.Binary(),
+        },
         "wine": {"proline": dc.Bounded(0, 2000), "alcohol": dc.Bounded(10, 16), "target": dc.Categorical([1, 0, 2])},
         "iris": {"petal_length": dc.Bounded(0, 10)},
     }[name]
     return Population.of(columns, frame)
+
+
+LOGISTIC = (  # constants of noisy scores were chosen on none of these targets
+    (adult, "income", ("age", "education_num", "hours_per_week", "sex")),
+    (crashes, "multiple_deaths", ("type", "weather")),
+    (stops, "speeding", ("driver_age_band", "weekday")),
+    (partial(bundled, "breast_cancer"), "target", ("mean_texture", "mean_smoothness", "mean_symmetry")),
+)
 
 
 @cache
@@ -200,6 +226,9 @@ def cases() -> dict[str, tuple[Case, bool, tuple[tuple[int, float], ...]]]:
         name = f"{target} on {'ten features' if features == ten else ' '.join(features)}"
         model = dc.LinearRegression(target, features, robust=robust)
         add(f"LinearRegression {'robust ' if robust else ''}{name}", model, population, hard=hard, grid=grid)
+    for population, target, features in LOGISTIC:
+        name = f"LogisticRegression {target} on {' '.join(features)}"
+        add(name, dc.LogisticRegression(target, features), population(), noise="scores")
     weight, rings = dc.Normal("whole_weight"), dc.LinearRegression("rings", ("length", "sex"))
     add("Normal whole_weight, Gaussian noise", weight, abalone(), noise="gaussian", grid=middle)
     add("Normal whole_weight, private n", weight, abalone(), relation="add-remove", grid=middle)
@@ -268,6 +297,8 @@ def short(case: Case, label: str) -> float:
     """
     kind, _, of = label.split(": ")[-1].rstrip("]").partition("[")
     columns, model = case.population.columns, case.model
+    if isinstance(model, dc.LogisticRegression):
+        return 2.0 * QUARTILE * _believed(case)[of]
     if kind == "coefficients":
         target = columns[model.target]
         room = target.upper - target.lower
@@ -282,6 +313,16 @@ def short(case: Case, label: str) -> float:
             low, high = 0.0, (high - low) ** 2 / 4
     truth = case.truth()[label]
     return min((high - low) / 2, truth - low, high - truth)
+
+
+def _believed(case: Case) -> dict[str, float]:
+    """Deviations of the coefficients under the prior that stands in for none: margins deviate by 2 along every direction,
+    the intercept's at the centre of the features too."""
+    names, design, _, _ = logistic_design(case.model, case.population.used(columns_of(case.model)))
+    each = 2.0 / np.sqrt(design.var(axis=0).sum())
+    found = dict.fromkeys(names, float(each))
+    found["intercept"] = float(np.hypot(2.0, each * np.linalg.norm(design[:, 1:].mean(axis=0))))
+    return found
 
 
 def kurtosis(case: Case, label: str) -> float:

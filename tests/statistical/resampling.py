@@ -12,6 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from scipy.linalg import block_diag
 
 import discreet as dc
 from discreet.inference import convergence
@@ -23,7 +24,9 @@ from discreet.pipeline import query_of
 from discreet.posterior.summary import labels
 from discreet.sources import CodedRows, Dataset
 
-DELTA = 1e-6  # of Gaussian noise
+DELTA = 1e-6  # of Gaussian noise, and of scores
+HEADROOM = 3.0  # of scores: coefficients of maximum likelihood are asked for
+ROUNDS = 50  # of Newton's method, which ends a maximum likelihood fit long before
 DRAWS = 4000  # from which intervals of correlations are read
 SHORT = 250  # draws of a chain, of which there are four, before the first look
 RHAT, ESS = 1.02, 200  # at which chains stop here: the ends of intervals are known to 0.15 of a posterior deviation
@@ -82,7 +85,7 @@ class Case:
     name: str
     model: Any
     population: Population
-    noise: str = "laplace"  # or "gaussian"
+    noise: str = "laplace"  # or "gaussian"; "scores" for regressions by noisy scores
     relation: str = "replace-one"  # or "add-remove": n is private
     records_each: int = 1  # above 1: units are persons with so many rows
 
@@ -95,7 +98,9 @@ class Case:
             return dc.Schema(self.population.columns, relation="add-remove", n_max=2 * n)
         return dc.Schema(self.population.columns, n=n)
 
-    def mechanism(self, epsilon: float) -> dc.NoisyStatistics:
+    def mechanism(self, epsilon: float) -> dc.NoisyStatistics | dc.NoisyScore:
+        if self.noise == "scores":
+            return dc.NoisyScore(epsilon=epsilon, delta=DELTA, headroom=HEADROOM)
         return dc.NoisyStatistics(epsilon=epsilon, delta=DELTA if self.noise == "gaussian" else None)
 
     def truth(self) -> dict[str, float]:
@@ -111,8 +116,8 @@ class Case:
 def own_values(model: Any, population: Population) -> dict[str, float]:
     """What the model estimates, computed from every row of a table; groups as "level: name"."""
     if model.by is None:
-        return VALUES[type(model).__name__](model, population.used(_columns(model)))
-    used = population.used((*_columns(model), model.by))
+        return VALUES[type(model).__name__](model, population.used(columns_of(model)))
+    used = population.used((*columns_of(model), model.by))
     found = {}
     for code, level in enumerate(used.columns[model.by].levels):
         own = used.at(np.flatnonzero(used.codes[model.by] == code))
@@ -182,7 +187,7 @@ def intervals(posterior: Any) -> dict[str, tuple[float, float]]:
     return found
 
 
-def _columns(model: Any) -> tuple[str, ...]:
+def columns_of(model: Any) -> tuple[str, ...]:
     if hasattr(model, "target"):
         return (*model.features, model.target)
     return model.columns if hasattr(model, "columns") else (model.column,)
@@ -208,7 +213,7 @@ def _joint(model: Any, used: Population) -> dict[str, float]:
 
 def design_of(model: Any, population: Population) -> tuple[np.ndarray, np.ndarray]:
     """Intercept, numeric features and dummies of the used rows, in the order of the coefficients; and the target."""
-    used = population.used(_columns(model))
+    used = population.used(columns_of(model))
     names = model.coefficient_names(dc.Schema(used.columns, n=used.size))
     design = np.ones((used.size, len(names)))
     for j, name in enumerate(names[1:], start=1):
@@ -229,6 +234,39 @@ def _least_squares(model: Any, used: Population) -> dict[str, float]:
     return {**found, "variance": float(np.mean((y - design @ solved) ** 2))}
 
 
+def logistic_design(model: Any, used: Population) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
+    """Names of the coefficients, (1, numbers on [-1, 1], levels) row by row, targets; levels sum to 0 on the basis."""
+    names, design, free = ["intercept"], [np.ones(used.size)], [np.ones((1, 1))]
+    for name in sorted(model.features, key=lambda name: used.columns[name].holds == "levels"):
+        column = used.columns[name]
+        if column.holds == "levels":
+            size = len(column.levels)
+            names += [f"{name}={level}" for level in column.levels]
+            design += list(np.eye(size)[:, used.codes[name]])
+            free.append(np.linalg.svd(np.eye(size) - 1.0 / size)[0][:, : size - 1])
+        else:
+            names.append(name)
+            design.append(2.0 * (used.numbers(name) - column.lower) / (column.upper - column.lower) - 1.0)
+            free.append(np.ones((1, 1)))
+    return names, np.column_stack(design), used.codes[model.target], block_diag(*free)
+
+
+def _most_likely(model: Any, used: Population) -> dict[str, float]:
+    """Maximum likelihood of a logistic regression, without a penalty, of numbers on [-1, 1] and levels against their plain
+    average: where all records' errors, times their features, sum to 0. It is an estimand whether the model is true or not.
+    """
+    names, design, target, free = logistic_design(model, used)
+    rows, counts = np.unique(np.column_stack([design, target]), axis=0, return_counts=True)
+    z, y = rows[:, :-1] @ free, rows[:, -1]
+    w = np.zeros(z.shape[1])
+    for _ in range(ROUNDS):
+        p = 1.0 / (1.0 + np.exp(-z @ w))
+        step = np.linalg.solve((z * (counts * p * (1.0 - p))[:, np.newaxis]).T @ z, z.T @ (counts * (y - p)))
+        w += step
+    assert np.abs(step).max() < 1e-9, "the maximum of the likelihood lies at infinity"
+    return {f"coefficients[{name}]": float(value) for name, value in zip(names, free @ w, strict=True)}
+
+
 def _mean(model: Any, used: Population) -> dict[str, float]:
     return {"mean": float(used.numbers(model.column).mean())}
 
@@ -247,6 +285,7 @@ VALUES: dict[str, Callable[[Any, Population], dict[str, float]]] = {
     "BetaBernoulli": _share,
     "DirichletCategorical": _shares,
     "LinearRegression": _least_squares,
+    "LogisticRegression": _most_likely,
     "MultivariateNormal": _joint,
     "Normal": _normal,
     "NormalMean": _mean,

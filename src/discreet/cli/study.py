@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet import sources
+from discreet.cli.declaring.undeclared import declared_part
 from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError
 from discreet.guarantee import Guarantee
 from discreet.mechanisms import MECHANISMS, Mechanism
@@ -80,8 +81,9 @@ class Study:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read and check a study file."""
         file = Path(path)
-        body = _read(file)
+        body: Mapping[str, Any] = _read(file)
         _check_keys("Study", body, REQUIRED, OPTIONAL, SchemaError)
+        body = declared_part(str(file), body)
         data, ledger = (_file_name(f"Study.{key}", body[key]) for key in ("data", "ledger"))
         schema = _schema(body)
         requests = body["release"]

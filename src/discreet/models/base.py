@@ -135,6 +135,10 @@ class StatisticsModel(Model):
         """What the columns are called that the law of a record draws; None where there is no such law."""
         return None
 
+    def reads_products(self, query: Statistics) -> bool:
+        """Whether the posterior asks of a noise its log-density alone, cell by cell: it may be any function then."""
+        return False
+
     def updated(self, public: Any) -> Self:
         """The same model with its prior strengthened by the records of a public dataset, which cost nothing."""
         if not hasattr(public, "source"):

@@ -96,6 +96,10 @@ class BetaBernoulli(StatisticsModel):
         zeros, ones = (float(count) for count in np.asarray(value["counts"]))
         return two_count_likelihood(zeros, ones, query.sizes, laws["counts"])
 
+    def reads_products(self, query: Statistics) -> bool:
+        """One count is summed over; of two, cells with offsets of their own are not."""
+        return query.names == ("ones",)
+
     def record_law(self, schema: Schema) -> OneParameter:
         """Codes 0 and 1."""
         return OneParameter("probability", BernoulliRecord())

@@ -50,6 +50,10 @@ class DirichletCategorical(StatisticsModel):
         counts = np.asarray(value["counts"], dtype=float)
         return replace(self, prior=tuple((counts + np.asarray(self._prior(query))).tolist()))
 
+    def reads_products(self, query: Statistics) -> bool:
+        """Every count is summed over in a window of its own."""
+        return query.by is None
+
     def record_law(self, schema: Schema) -> OneParameter:
         """Codes of the levels."""
         return OneParameter("probabilities", LevelRecord())

@@ -46,6 +46,10 @@ class _ExponentialTails:
         """How far from 0 the density falls by e^{-log_ratio}."""
         return log_ratio * self.scale
 
+    def fall(self, x: Any) -> Any:
+        """How far the log-density falls from 0 to x, by operators alone: arrays of any library."""
+        return abs(x) / self.scale
+
 
 @dataclass(frozen=True)
 class DiscreteLaplace(_ExponentialTails):
@@ -124,6 +128,10 @@ class DiscreteGaussian:
     def reach(self, log_ratio: float) -> float:
         """How far from 0 the density falls by e^{-log_ratio}."""
         return float(np.sqrt(2.0 * log_ratio)) * self.sigma
+
+    def fall(self, x: Any) -> Any:
+        """How far the log-density falls from 0 to x, by operators alone: arrays of any library."""
+        return 0.5 * (x / self.sigma) ** 2
 
     def loss(self, move: Array) -> float:
         """What a move of the statistics shows, up to a factor: its squared length over the variance."""

@@ -21,10 +21,12 @@ from discreet.inference.coefficients.limit_law import Information, information_o
 from discreet.numerics.arrays import Array
 from discreet.posterior.exports.datatree import FROM_PRIOR, Exported
 from discreet.posterior.exports.draw_files import write_draws
+from discreet.posterior.exports.pictured import Pictured
 from discreet.posterior.exports.provenance import Provenance
 from discreet.posterior.new_rows import new_rows
-from discreet.posterior.summary import Summary, as_frame, as_text, describe
+from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_frame, as_text, describe
 from discreet.queries.losses.base import Loss
+from discreet.report.quantities import Quantity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +38,7 @@ WIDE = 40.0  # deviation of margins under the prior that stands in for none
 
 
 @dataclass(frozen=True)
-class CoefficientDraws:
+class CoefficientDraws(Pictured):
     """Independent draws of coefficients, (draws, coefficients), in the order of `names`.
 
     `query` says what the columns mean; `beta` and `precision` are what was drawn with; `stationary` whether the law of
@@ -152,6 +154,25 @@ class CoefficientDraws:
     def summary(self) -> "pd.DataFrame":
         """Average over the draws; bands need the information."""
         return as_frame(self._summary(), self.facts())
+
+    def quantities(self, level: float = SUMMARY_LEVEL) -> tuple[Quantity, ...]:
+        """The released draws: bands need the information, which a picture does not have."""
+        try:
+            self._normal(None)
+        except QueryError as refusal:
+            reason = str(refusal)
+        return (
+            Quantity(
+                self.query.parameter,
+                self.names,
+                self.mean(),
+                level,
+                reason=reason,
+                draws=self.coefficients,
+                released=True,
+                kind="plain" if self.query.target is None else "coefficients",
+            ),
+        )
 
     def facts(self) -> dict[str, Any]:
         """What a reader of numbers must know besides: what was drawn, and the release it is of."""

@@ -1,12 +1,20 @@
 """`discreet init`: a folder with a commented study and a ledger with its budget."""
 
+import os
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import balance, terminal
 from discreet.errors import SchemaError
+
+if TYPE_CHECKING:
+    from discreet.cli.declaring.declared_table import Given
+    from discreet.cli.declaring.study_text import NewStudy
+    from discreet.guarantee import Budget
+    from discreet.ledger import Ledger
 
 __all__ = ["init"]
 
@@ -58,19 +66,42 @@ def init(
     folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="Made if it is missing.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="The whole budget of the ledger.")] = None,
     delta: Annotated[float | None, typer.Option(help="Without it only pure guarantees can be paid.")] = None,
+    table: Annotated[
+        str | None,
+        typer.Option("--from", metavar="TABLE", help="The private table, .csv or .parquet: only names and types."),
+    ] = None,
+    dictionary: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A data dictionary, CSV: kinds, levels, bounds of columns.")
+    ] = None,
+    public: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A public table: its cells give levels and bounds.")
+    ] = None,
+    ask: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="A release about this column; may be repeated.")
+    ] = None,
+    n: Annotated[int | None, typer.Option("--n", min=1, help="The public number of units.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Between the columns of a CSV table; a comma.")] = None,
+    decimal: Annotated[str | None, typer.Option(help="The decimal mark of a CSV table; a point.")] = None,
+    quote: Annotated[str | None, typer.Option(help='The quote of a CSV table, "" for none.')] = None,
+    encoding: Annotated[str | None, typer.Option(help="The encoding of a CSV table; UTF-8.")] = None,
     json_schema: Annotated[
         bool, typer.Option("--json-schema", help="Print the JSON Schema of study files and do nothing else.")
     ] = False,
     as_json: terminal.AsJson = False,
     quiet: terminal.Quiet = False,
 ) -> None:
-    """Make a commented study and its ledger.
+    """Make a study and its ledger.
 
-    They are study.toml and study.ledger in FOLDER; nothing is ever overwritten.
+    They are study.toml and study.ledger in FOLDER; nothing is ever overwritten. Without a table or a dictionary the
+    study is a commented example. Of a private table only the names of its columns are read, and the types that a
+    Parquet file declares, never a cell; a dictionary or a public table declares the rest.
 
     \b
     Example:
       discreet init study --epsilon 3 --delta 1e-6
+      discreet init wards --epsilon 3 --from patients.csv --dictionary dictionary.csv --ask ward --n 1000
+      discreet init names --epsilon 3 --from patients.csv
+      discreet init public --epsilon 3 --from patients.csv --public extract.csv
       discreet init --json-schema > study.schema.json
     """  # noqa: D301
     if json_schema:
@@ -79,29 +110,75 @@ def init(
         terminal.emit(study_schema.json_schema())
         return
     if folder is None or epsilon is None:
-        raise typer.BadParameter("a new study needs FOLDER and --epsilon", param_hint="init")
+        raise typer.BadParameter(
+            "a new study needs FOLDER and --epsilon, as in: discreet init study --epsilon 3 --delta 1e-6",
+            param_hint="init",
+        )
+    from discreet.cli.declaring.declared_table import Given, new_study
     from discreet.guarantee import Budget
-    from discreet.ledger import Ledger
+    from discreet.schema import Csv
 
+    signs = {"delimiter": delimiter, "decimal": decimal, "quote": quote, "encoding": encoding}
+    csv = {name: sign for name, sign in signs.items() if sign is not None}
+    given = Given(table, dictionary, public, tuple(ask or ()), Csv(**csv) if csv else None, n)
     budget = Budget(epsilon, delta)
     file = folder / "study.toml"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if file.exists():
-            raise FileExistsError
-        made = Ledger.create(folder / "study.ledger", budget)
-        with file.open("x", encoding="utf-8") as stream:
-            stream.write(TEMPLATE)
-    except FileExistsError:
-        raise SchemaError(f"Study file must be new, init overwrites nothing, got {str(file)!r}") from None
-    except OSError as problem:
-        raise SchemaError(f"Study folder must be writable, got {str(folder)!r}: {problem.strerror}") from None
+    told: list[tuple[str, str]] = []
+    if given.is_nothing:
+        text, steps = TEMPLATE, [f"put your table beside it, or declare your columns in {file}"]
+        steps.append(f"discreet plan {_word(file)}")
+    else:
+        study, told = new_study(given, folder, budget.epsilon)
+        text, steps = study.text(), _next(study, file, given)
+    made = _written(file, text, budget)
     if as_json:
-        terminal.emit({"study": str(file), "ledger": balance.balance(made)})
+        body = {"study": str(file), "ledger": balance.balance(made), "next": steps}
+        terminal.emit({**body, "told": [{"about": label, "text": line} for label, line in told]})
         return
     lines = [
-        ("study", f"{file}: declare your columns and releases there"),
-        ("ledger", f"{folder / 'study.ledger'}: {budget}, {made.filter.name} filter"),
-        ("next", f"discreet plan {file}"),
+        ("study", f"{file}" + (": a commented example" if given.is_nothing else "")),
+        ("ledger", f"{made.path}: {budget}, {made.filter.name} filter"),
+        *told,
+        *(("next", step) for step in steps),
     ]
     terminal.facts(terminal.console(quiet=quiet), "a new study", lines)
+
+
+def _written(file: Path, text: str, budget: "Budget") -> "Ledger":
+    """The ledger of a new study; the study is written when it is there, and neither replaces anything."""
+    from discreet.ledger import Ledger
+
+    if os.path.lexists(file):
+        raise SchemaError(
+            f"Study file must be new, init overwrites nothing, got {str(file)!r}, which is there: name another FOLDER, "
+            f"or go on with it: discreet plan {_word(file)}"
+        )
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        made = Ledger.create(file.with_name("study.ledger"), budget)
+        with file.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as problem:
+        raise SchemaError(f"Study folder must be writable, got {str(file.parent)!r}: {problem.strerror}") from None
+    return made
+
+
+def _next(study: "NewStudy", file: Path, given: "Given") -> list[str]:
+    """What to type after it."""
+    drafts = {draft.name: draft for draft in study.drafts}
+    steps = []
+    if any(not drafts[name].is_declared for name in study.asked):
+        steps.append(f"declare the columns you ask about in {file}: a question mark stands where you have to choose")
+    if given.table is None:
+        steps.append(f"put the table at {file.parent / study.data}, or change data in {file}")
+    if study.n is None:
+        steps.append("put the public number of rows for 1000 below, or as n in the study")
+    size = "" if study.n is not None else " --n 1000"
+    steps += [f"discreet plan {_word(file)}{size}", f"discreet release {_word(file)} --dry-run"]
+    out = file.with_name(study.files[0])
+    return [*steps, f"discreet release {_word(file)}", f"discreet posterior {_word(out)}"]
+
+
+def _word(file: Path) -> str:
+    """A path as a shell takes it."""
+    return shlex.quote(str(file))

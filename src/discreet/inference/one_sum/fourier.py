@@ -45,6 +45,9 @@ FEW_FREQUENCIES = 64  # not worth a search for the last one that matters
 NUMBERS_AT_ONCE = 2_000_000
 PER_FREQUENCY = 30  # numbers held at once for each parameter and frequency, about
 SMALLEST = 1e-300
+SMOOTH = (
+    2.5  # wider Gaussian weights have next to nothing at the frequency of the whole numbers: y may lie between them
+)
 PARAMETERS_AT_ONCE = 128
 FALLS = np.geomspace(3.0, 20.0, 8)  # frequencies in units of 1 / deviation at which a bell has fallen
 PERIOD = 6
@@ -65,9 +68,10 @@ class NoisySum:
     size_law: DiscreteNoise | None = None
 
     def __post_init__(self) -> None:
-        for name in ("released", "released_size"):
+        for name, law in (("released", self.law), ("released_size", self.size_law)):
             value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and value == np.round(value)):
+            between = law is not None and law.gaussian and law.width >= SMOOTH
+            if value is not None and not (np.isfinite(value) and (between or value == np.round(value))):
                 raise QueryError(f"NoisySum.{name} must be a whole number, got {value!r}")
         if (self.released_size is None) != (self.size_law is None):
             raise QueryError("NoisySum.size_law must be given with released_size, and only then")

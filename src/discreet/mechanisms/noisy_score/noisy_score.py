@@ -31,6 +31,7 @@ from discreet.sources import Dataset
 __all__ = ["NoisyScore", "noise_of_scores"]
 
 MOST_STEPS = 10**4
+MOST_HEADROOM = 10.0
 FARTHEST_POINT = 2.0**40  # of a released point; a rule stays far below
 
 affordable_rho = lru_cache(maxsize=64)(zcdp_rho)  # a pure function of public facts; every run of an audit asks for it
@@ -77,6 +78,11 @@ class NoisyScore(Mechanism):
     shares
         Of the budget for totals, second moments and scores; only proportions count. Where public numbers say that
         second moments would be all noise, or where there are no numbers, their share goes to the scores.
+    headroom
+        From 1, which is meant by None, to 10. Records whose features are longer than this many typical ones count less
+        than others. Where the model is not exactly true, that moves the coefficients: 1 fits records near the centre
+        best. With 3 nearly all count fully and coefficients are those of maximum likelihood, under three times the
+        noise: for tables of many rows.
     label
         A different label asks for an independent second release, which is paid.
     """
@@ -87,6 +93,7 @@ class NoisyScore(Mechanism):
     steps: int = 40
     shares: tuple[float, float, float] = (0.08, 0.22, 0.70)
     label: str = ""
+    headroom: float | None = None
 
     calibrate = staticmethod(noise_of_scores)
     answers: ClassVar[str] = "loss"
@@ -105,6 +112,12 @@ class NoisyScore(Mechanism):
             raise GuaranteeError(f"NoisyScore.shares must be three numbers above 0, got {self.shares!r}")
         shares = tuple(positive("NoisyScore.shares", share) for share in self.shares)
         object.__setattr__(self, "shares", shares)
+        if self.headroom is not None:
+            object.__setattr__(self, "headroom", positive("NoisyScore.headroom", self.headroom))
+            if not 1.0 <= self.headroom <= MOST_HEADROOM:
+                raise GuaranteeError(f"NoisyScore.headroom must be from 1 to {MOST_HEADROOM:g}, got {self.headroom!r}")
+            if self.headroom == 1.0:  # the same request as none
+                object.__setattr__(self, "headroom", None)
         check_label("NoisyScore", self.label)
 
     @property
@@ -132,6 +145,11 @@ class NoisyScore(Mechanism):
         law = self.constants(query)
         spread = law.terms.scores_sd
         return ScoreFigures(law.steps, law.directions + 1, 0.5 * law.terms.bound, spread, law.has_moments)
+
+    def check_source(self, query: Loss, dataset: Dataset) -> None:
+        """Every score needs all rows again: they must be at hand."""
+        if not dataset.source.at_hand:
+            raise QueryError("NoisyScore must have rows that come into this process, got a table that stays in Spark")
 
     def guarantee(self, query: Loss) -> Guarantee:
         """ZCDP of all stages together, by Theorem 1."""
@@ -221,7 +239,7 @@ class NoisyScore(Mechanism):
 
 @lru_cache(maxsize=64)  # a pure function of public facts
 def _law(mechanism: NoisyScore, query: Loss) -> ScoreLaw:
-    return score_law(query, mechanism.total, mechanism.steps, mechanism.shares)
+    return score_law(query, mechanism.total, mechanism.steps, mechanism.shares, mechanism.headroom or 1.0)
 
 
 def _gridded(point: Any) -> np.ndarray[Any, np.dtype[np.float64]]:

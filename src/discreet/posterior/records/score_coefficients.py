@@ -4,6 +4,9 @@ Coefficients are those of the model's features; the levels of a category are tol
 levels, so they sum to 0. Intervals are under the declared prior, or, where none is declared, under one that believes
 next to nothing: along every direction, margins deviate by twice what the features' variance explains.
 
+Where the model is not true they are those at which the *bounded* scores of all records sum to 0: a logistic regression
+in which records far from the centre count less, and under `headroom=3` the maximum of the likelihood.
+
 Predictions are averages over the posterior, not values at a point. Where no prior is declared they are under one whose
 scale the scores have taught: it predicts better, and it would make intervals of coefficients too narrow.
 """

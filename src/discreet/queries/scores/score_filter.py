@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.numerics.arrays import Array
-from discreet.queries.scores.score_terms import ScoreTerms, typical_slope
+from discreet.queries.scores.score_terms import ScoreTerms
 
 __all__ = ["ScoreFilter"]
 
@@ -73,9 +73,8 @@ class ScoreFilter:
 
     def _curvature(self, point: Array) -> Array:
         margin = float(np.sqrt(((point[1:] * self.scales[1:]) ** 2) @ self.variances[1:]))
-        link = self.terms.link
-        least = LEAST_SLOPE * typical_slope(link, 0.0, 0.0)
-        kappa = max(typical_slope(link, float(point[0] * self.scales[0]), margin), least)
+        least = LEAST_SLOPE * self.terms.slope(0.0, 0.0)
+        kappa = max(self.terms.slope(float(point[0] * self.scales[0]), margin), least)
         h = self.size * kappa * self.scales**2 * self.variances
         h[1:] *= self.caution
         return np.asarray(h)

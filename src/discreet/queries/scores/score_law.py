@@ -52,6 +52,8 @@ class ScoreLaw:
         Of every category, also where these are not blocks.
     size
         The public number of used rows, or None.
+    headroom
+        The longest direction that counts fully, in typical ones: of the map, and so of the rule alone.
     """
 
     link: ScoreLink
@@ -67,6 +69,7 @@ class ScoreLaw:
     by_label: bool
     has_moments: bool
     sigmas: Mapping[str, float]
+    headroom: float = 1.0
 
     @property
     def directions(self) -> int:
@@ -109,6 +112,7 @@ class ScoreLaw:
             scores_sd=deviations["scores"],
             reach=float(REACH),
             interval=self.interval,
+            headroom=self.headroom,
         )
 
     def totals(self, value: Mapping[str, Any]) -> Totals:
@@ -155,7 +159,9 @@ class ScoreFigures:
         )
 
 
-def score_law(query: Loss, rho: float, steps: int, shares: tuple[float, float, float]) -> ScoreLaw:
+def score_law(
+    query: Loss, rho: float, steps: int, shares: tuple[float, float, float], headroom: float = 1.0
+) -> ScoreLaw:
     """The law of a release of this cost: rho as the decimal that was typed, only proportions of the shares count."""
     link, branch = query.score_link, query.score_branch
     if link is None or branch is None:
@@ -197,7 +203,20 @@ def score_law(query: Loss, rho: float, steps: int, shares: tuple[float, float, f
     low, high = features.interval
     interval = (-1.0, 1.0) if features.shrinks else (low / scale, high / scale)
     return ScoreLaw(
-        link, branch, numbers, blocks, scale, interval, length, levels, query.total, steps, by_label, wanted, sigmas
+        link,
+        branch,
+        numbers,
+        blocks,
+        scale,
+        interval,
+        length,
+        levels,
+        query.total,
+        steps,
+        by_label,
+        wanted,
+        sigmas,
+        headroom,
     )
 
 

@@ -88,8 +88,8 @@ def score_axes(terms: ScoreTerms, spread: Array, size: float) -> tuple[Array | N
 
     Margins have the prior precision t / e_j along direction j, and the intercept 1. A share q_j of the precision that
     all steps have adds B q_j: the volume of the posterior is least where B q_j = (L - t/e_j)+. The second part, in
-    proportion to the variance, is for what the covariance does not know. p_j = sqrt(q_j (dz + 1) / e_j). Where all
-    that is left is too little to say anything of so many directions, the intercept gets everything.
+    proportion to the variance, is for what the covariance does not know. p_j = sqrt(q_j / e_j) times the typical |u|.
+    Where all that is left is too little to say anything of so many directions, the intercept gets everything.
     """
     if np.count_nonzero(spread - np.diag(np.diag(spread))):
         values, axes = np.linalg.eigh(spread)
@@ -104,4 +104,4 @@ def score_axes(terms: ScoreTerms, spread: Array, size: float) -> tuple[Array | N
         share = prior * np.where(np.arange(len(prior)) == 0, 1.0, BARELY)
     else:
         share = (1.0 - EVEN) * water_level(1.0 / prior, precision) / precision + EVEN * prior / prior.sum()
-    return axes, np.sqrt(share / share.sum() * (terms.directions + 1.0) / variances), variances
+    return axes, np.sqrt(share / share.sum() / variances) * terms.typical, variances

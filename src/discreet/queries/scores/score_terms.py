@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.numerics.arrays import Array
 
-__all__ = ["ScoreLink", "ScoreTerms", "Totals", "moments_wanted", "typical_slope"]
+__all__ = ["ScoreLink", "ScoreTerms", "Totals", "moments_wanted"]
 
 SLOWEST, FASTEST = 0.5, 2.0  # how fast early steps fade
 CLEAR, DECADES = 15.0, 6.0  # zeta from which they fade faster, and the factor at which they do so fastest
@@ -60,6 +60,7 @@ class ScoreTerms:
     scores_sd: float
     reach: float  # c: second moments are of vectors no longer than this
     interval: tuple[float, float] = (-1.0, 1.0)  # on which every number lies
+    headroom: float = 1.0  # the longest |u| that counts fully, in typical ones
 
     @property
     def directions(self) -> int:
@@ -71,13 +72,23 @@ class ScoreTerms:
         """rho: a record's score is at most rho / 2 long."""
         return math.sqrt(self.directions + 1.0)
 
+    @property
+    def typical(self) -> float:
+        """The length |u| of a typical record: what the map aims at."""
+        return self.bound / self.headroom
+
+    def slope(self, centre: float, deviation: float) -> float:
+        """The slope kappa = E w f' over normal margins, for records of the typical length."""
+        margins, link = centre + deviation * NODES, self.link
+        return float(WEIGHTS @ (link.weight(link.mean(margins), 1.0 / self.headroom) * link.slope(margins)))
+
     def precision(self, size: float) -> float:
         """What all steps together say of a margin's variance 1, if spent on one direction: T (kappa n rho / sd)^2.
 
         Sixty per cent of the slope at the margin 0: what is typical of fitted margins.
         """
-        kappa = 0.6 * typical_slope(self.link, 0.0, 0.0)
-        return float(min(kappa * size * self.bound / self.scores_sd, CLEAREST) ** 2 * self.steps)
+        kappa = 0.6 * self.slope(0.0, 0.0)
+        return float(min(kappa * size * self.typical / self.scores_sd, CLEAREST) ** 2 * self.steps)
 
     def clarity(self, size: float) -> float:
         """zeta: signal over noise of one direction when the precision is spread evenly."""
@@ -111,9 +122,3 @@ def moments_wanted(numbers: int, blocks: tuple[int, ...], size: float, moments_s
     if numbers:
         return edge < HIGHEST_EDGE
     return len(blocks) > 1 and edge < HIGHEST_EDGE_OF_BLOCKS
-
-
-def typical_slope(link: ScoreLink, centre: float, deviation: float) -> float:
-    """The slope kappa = E w f' over normal margins, for records of the typical length |u| = rho."""
-    margins = centre + deviation * NODES
-    return float(WEIGHTS @ (link.weight(link.mean(margins)) * link.slope(margins)))

@@ -111,7 +111,7 @@ def header_of(path: str, written: Csv) -> list[str]:
     if text is None:  # raised here, where no exception with a line of the file hangs on it
         raise SchemaError(
             f"open.source must be CSV files whose header is {written.encoding}, got other bytes: declare their "
-            'encoding in csv=, as in Csv(encoding="latin-1")'
+            'encoding, as in Csv(encoding="latin-1"), csv = {encoding = "latin-1"} or --encoding latin-1'
         )
     if not written.quote:
         return text.split(written.delimiter)

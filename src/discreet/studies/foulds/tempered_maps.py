@@ -71,7 +71,7 @@ def maps(log: Log, states: int) -> Callable[[Setting], Finding]:
                     for e in EPSILONS
                 ),
             ),
-            close("every sweep paid at epsilon = 5 an update", TEMPERED_SWEEPS * 2 * EPSILON, 2000.0, 0.0),
+            close("every sweep paid at epsilon = 5 an update", 2 * EPSILON * TEMPERED_SWEEPS, 2000.0, 0.0),
             holds("at epsilon = 5 the likelihood is tempered", temperature > 1, f"T = {temperature:.2f}"),
         )  # fmt: skip
         lines = [Line(name, list(EPSILONS), [mean[name, e] for e in EPSILONS], points=True)
