@@ -21,8 +21,9 @@ from typing import Any, Self
 
 from discreet import sources
 from discreet.cli.declaring.undeclared import declared_part
-from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError
+from discreet.errors import DiscreetError, GuaranteeError, LedgerError, QueryError, SchemaError
 from discreet.guarantee import Guarantee
+from discreet.ledger.postgres.postgres_address import LedgerAddress, is_address
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import MODELS, Model
 from discreet.queries.cell_classes import cells_in_words
@@ -72,7 +73,7 @@ class Study:
     id: str
     folder: Path
     data: str
-    ledger: Path
+    ledger: Path | str
     schema: Schema
     releases: tuple[Request, ...]
     csv: Csv | None = None
@@ -84,7 +85,7 @@ class Study:
         body: Mapping[str, Any] = _read(file)
         _check_keys("Study", body, REQUIRED, OPTIONAL, SchemaError)
         body = declared_part(str(file), body)
-        data, ledger = (_file_name(f"Study.{key}", body[key]) for key in ("data", "ledger"))
+        data = _file_name("Study.data", body["data"])
         schema = _schema(body)
         requests = body["release"]
         if not isinstance(requests, list) or not requests:
@@ -93,7 +94,7 @@ class Study:
             id=_text("Study.id", body.get("id", data)),
             folder=file.parent,
             data=data,
-            ledger=file.parent / ledger,
+            ledger=_ledger(body["ledger"], file.parent),
             schema=schema,
             releases=tuple(_request(number, spec, file.parent) for number, spec in enumerate(requests, start=1)),
             csv=_csv(body["csv"]) if "csv" in body else None,
@@ -126,7 +127,7 @@ class Study:
         """Names and files are used once; a release never overwrites the data, the ledger or the study."""
         taken = {
             (self.folder / self.data).resolve(): "data",
-            self.ledger.resolve(): "ledger",
+            Path(self.ledger).resolve(): "ledger",
             file.resolve(): "study file",
         }
         names: set[str] = set()
@@ -152,6 +153,16 @@ def _read(file: Path) -> dict[str, Any]:
         # a decoding error would quote bytes of whatever file was named by mistake, perhaps the data
         detail = f": {problem}" if isinstance(problem, tomllib.TOMLDecodeError) else ""
         raise SchemaError(f"Study file must be TOML, got {str(file)!r}{detail}") from None
+
+
+def _ledger(given: Any, folder: Path) -> Path | str:
+    """A file beside the study, or the address of a ledger in a database."""
+    if not is_address(given):
+        return folder / _file_name("Study.ledger", given)
+    try:
+        return str(LedgerAddress.read(given))
+    except LedgerError as problem:
+        raise SchemaError(f"Study.ledger: {problem}") from None
 
 
 def _schema(body: Mapping[str, Any]) -> Schema:

@@ -76,6 +76,10 @@ class CoefficientDraws(Pictured):
         """Take n of the released draws in random order, with replacement when more are asked for than were released."""
         return self.coefficients[np.random.default_rng(rng).choice(self.draws, size=n, replace=n > self.draws)]
 
+    def margin_weights(self, draws: int) -> Array:
+        """Coefficients, (draws, coefficients): the first of the released ones."""
+        return self.coefficients[:draws]
+
     def decision(self, records: Any) -> Array:
         """Margins of new records, (draws, records), given as a frame or a mapping of columns. They are not private.
 

@@ -101,9 +101,10 @@ def _shared(study: "Study", plans: "list[tuple[Request, Plan]]") -> "list[tuple[
     """The plans with the share that each release would take of the study's ledger: what is not paid, bought at once."""
     from discreet.cli.commands.release_command import known_entry
     from discreet.ledger import Ledger
+    from discreet.ledger.places import store_at
     from discreet.planning.shares import Share, shares_of
 
-    if not study.ledger.exists():
+    if not store_at(study.ledger).is_there():
         return plans
     ledger = Ledger.open(study.ledger)
     entries = ledger.entries()
