@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet import sources
+from discreet.checks import meant
 from discreet.cli.declaring.undeclared import declared_part
 from discreet.errors import DiscreetError, GuaranteeError, LedgerError, QueryError, SchemaError
 from discreet.guarantee import Guarantee
@@ -114,13 +115,19 @@ class Study:
 
     def open(self) -> sources.Dataset:
         """The dataset of the study; under replace-one its units are counted, and no cell is looked at."""
+        if not (os.path.isfile(self.pattern) or glob.glob(self.pattern, recursive=True)):
+            raise SchemaError(
+                f"Study.data must be an existing file or a glob that matches one, got {self.data!r}: put the table at "
+                f"{str(self.folder / self.data)!r}, or write as data where it is from {str(self.folder)!r}"
+            )
         return sources.open(self.pattern, self.schema, id=self.id, csv=self.csv)
 
     def only(self, name: str | None) -> tuple[Request, ...]:
         """All releases, or the one called `name`."""
         chosen = tuple(request for request in self.releases if name in (None, request.name))
         if not chosen:
-            raise QueryError(f"Study.release must contain {name!r}, got {[request.name for request in self.releases]}")
+            names = [request.name for request in self.releases]
+            raise QueryError(f"Study.release must contain {name!r}, got {names}{meant(name, names)}")
         return chosen
 
     def _check_files(self, file: Path) -> None:
@@ -148,7 +155,9 @@ def _read(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_text(file, LARGEST))
     except OSError as problem:
-        raise SchemaError(f"Study file must be readable, got {str(file)!r}: {problem.strerror}") from None
+        inside = file / "study.toml"
+        found = f"there is {str(inside)!r}" if os.path.isfile(inside) else "discreet init makes one"
+        raise SchemaError(f"Study file must be readable, got {str(file)!r} ({problem.strerror}): {found}") from None
     except (ValueError, RecursionError) as problem:
         # a decoding error would quote bytes of whatever file was named by mistake, perhaps the data
         detail = f": {problem}" if isinstance(problem, tomllib.TOMLDecodeError) else ""
@@ -234,7 +243,7 @@ def _build(noun: str, kinds: Mapping[str, type[Any]], spec: Any, error: type[Dis
     """`recipe.build`, after naming the key that is missing or unknown."""
     kind = spec.get("kind") if isinstance(spec, Mapping) else spec
     if not isinstance(spec, Mapping) or not isinstance(kind, str) or kind not in kinds:
-        raise error(f"{noun}.kind must be one of {sorted(kinds)}, got {kind!r}")
+        raise error(f"{noun}.kind must be one of {sorted(kinds)}, got {kind!r}{meant(kind, kinds)}")
     needed, optional = arguments_of(kinds[kind])
     _check_keys(kinds[kind].__name__, spec, ("kind", *needed), optional, error)
     return build(noun, kinds, spec, error)
