@@ -26,6 +26,7 @@ EXECUTED = [
     ROOT / "docs" / "guides" / "audit.md",
     ROOT / "docs" / "guides" / "event-logs.md",
     ROOT / "docs" / "guides" / "logistic.md",
+    ROOT / "docs" / "guides" / "scikit-learn.md",
     ROOT / "docs" / "guides" / "synthetic.md",
 ]
 
