@@ -36,8 +36,10 @@ def score(
 
     Every held-out row is scored by its probability of the second level, averaged over 64 draws of the posterior with a
     public seed, and falls into one of the public bins that `cuts` divide. Few bins are best where noise is strong: with
-    14 bins, 90% intervals of 2,000 rows at epsilon = 0.3 covered 75 to 78%, with these six 88%. `.posterior()` answers "auc", "ties",
-    "log_loss", "calibration" and "share" with intervals that are aware of noise and of the number of rows.
+    14 bins, 90% intervals of 2,000 rows at epsilon = 0.3 covered 75 to 78%, with these six 88%.
+
+    `.posterior()` answers "auc", "ties", "log_loss", "calibration" and "share" with intervals that are aware of noise
+    and of the number of rows.
 
     The posterior is of `LogisticRegression`, or of `NaiveBayes` with two classes, and was read from a paid release. The
     rows are another table of the same people or others, opened with the same declarations under an id of its own; they
