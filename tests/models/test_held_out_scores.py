@@ -113,8 +113,9 @@ def coded(table: pd.DataFrame) -> CodedRows:
 
 def by_rank(rows: Any, rule: Any, chunk: int) -> np.ndarray:
     """The planted bug: bins by the rank among the rows of the table, as quantile bins are."""
-    summed = rows.numbers[chunk].sum(axis=0) + np.where(rows.weights[chunk] > 0, 0.0, -9.0)
-    return (summed.argsort().argsort() * 6 // len(summed)).astype(np.int64)
+    used = rows.weights[chunk] > 0
+    summed = np.where(used, rows.numbers[chunk].sum(axis=0), np.inf)
+    return np.minimum(summed.argsort().argsort() * 6 // max(int(used.sum()), 1), 5).astype(np.int64)
 
 
 def test_one_row_moves_the_table_by_two_and_ranks_by_more(ledger: dc.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
