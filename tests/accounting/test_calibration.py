@@ -86,7 +86,7 @@ def test_an_unproved_printed_bound_is_marked_and_refused_by_the_command(capsys: 
     command = (
         "calibrate gibbs-posterior --lipschitz 1 --prior-precision 1 --epsilon 2 --delta 1e-5 --bound minami-printed"
     )
-    assert main(command.split()) == 1
+    assert main(command.split()) == 4
     assert "must be proved" in capsys.readouterr().err
     proved = calibration.gibbs_posterior(
         epsilon=1.0, delta=1e-5, lipschitz=1.0, prior_precision=1.0, bound="minami-printed"

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from discreet.errors import QueryError
 from discreet.inference.gaussian.clamped_law import draw_law
 from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode, from_niw
-from discreet.inference.gaussian.moment_chains import sample_moments
+from discreet.inference.gaussian.moment_chains import SampleMoments, sample_moments
 from discreet.inference.gaussian.population_moments import mean_and_covariance, regression
 from discreet.inference.gaussian.released_sums import Term
 from discreet.inference.gaussian.unseen_moments import BoxPrior, MomentTarget, cells_of, target_of
@@ -22,6 +22,10 @@ from discreet.queries.counts_and_sums import Axis
 from discreet.schema.row_counts import KnownSize, UniformSizes
 
 REACH = 1000
+
+
+def moments_of(sample: SampleMoments) -> dict[str, Any]:
+    return {"means": sample.means, "within": sample.within}
 
 
 def axes(p: int) -> tuple[Axis, ...]:
@@ -175,7 +179,7 @@ def test_chains_agree_with_a_grid(kind, shift) -> None:
     ]
     system = GaussianSystem((NormalNode("x0", (), (), np.zeros(1), np.eye(1), 3.0, 2.0),))
     found = target_of(system, axes(1), terms, KnownSize(n), BoxPrior(1.0, 2.0), (False,), 1.0)
-    sample = sample_moments(found, np.random.default_rng(1), draws=8000, most=8000)
+    sample = sample_moments(found, np.random.default_rng(1), moments_of, draws=8000, most=8000)
     drawn = (sample.means[..., 0, 0], sample.within[..., 0, 0])
     errors = []
     for (mean, deviation), values in zip(exact, drawn, strict=True):
@@ -201,7 +205,7 @@ def test_what_leaves_nothing_unseen_leaves_the_sample() -> None:
     system = conjugate_system(2, (3,), rng)
     box = BoxPrior(2.0, 6.0, slopes=1.0)
     found = target_of(system, axes(2), terms, KnownSize(n), box, (False, False), 1.0)
-    sample = sample_moments(found, rng)
+    sample = sample_moments(found, rng, moments_of)
     design = np.column_stack([np.ones(n), codes == 1, codes == 2, x]).astype(float)
     least = np.linalg.lstsq(design, y)[0]
     moments = sample.design_moments(found.unseen.design)

@@ -103,5 +103,8 @@ def test_the_command_lists_makes_and_refuses(tmp_path: Path, capsys: pytest.Capt
     assert main(["reproduce", "minami-figure-1", "--out", str(tmp_path), "--json"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["reproduced"]
     assert one["failed"] == []
-    assert main(["reproduce", "minami-figure-1", "--data", str(tmp_path / "none")]) != 0
-    assert "reproduce --data must be a folder" in capsys.readouterr().err
+    for folder in (tmp_path / "none", "é" * 3000):
+        assert main(["reproduce", "minami-figure-1", "--data", str(folder)]) == 4
+        assert "reproduce --data must be a folder" in capsys.readouterr().err
+    assert main(["reproduce", "minami-figure-1", "--out", "é" * 3000]) == 5
+    assert "reproduce --out must be a folder to write in" in capsys.readouterr().err

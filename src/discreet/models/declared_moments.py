@@ -30,6 +30,9 @@ from discreet.queries.statistics import Statistics
 
 __all__ = ["MOMENTS", "REGRESSION", "DeclaredMoments", "DrawnLaw", "widths"]
 
+# from the rows' own moments to what is reported
+Answer = Callable[[MomentTarget, SampleMoments, np.random.Generator], tuple[Array, Array]]
+
 SEED = 0  # of the chains: public, so that a release has one posterior
 
 # fixed on the simulated laws of tests/statistical/skewed_laws.py: less mass beside the ends loses wide bounds, more
@@ -67,13 +70,16 @@ class DeclaredMoments:
         progress: Callable[[int], None] | None,
     ) -> tuple[Array, Array]:
         """Draws (chains, draws, …) of the columns' means and covariances, in their own units."""
-        target, sample, rng = self._sampled(query, terms, progress)
-        kappas = _kappas(query, value, laws, target, sample, rng)
-        p = len(self.axes)
+        p, half = len(self.axes), half_of(self.axes)
         places = [*((j, j) for j in range(p)), *combinations(range(p), 2)]
-        means, covariances = mean_and_covariance(target, sample, rng, dict(zip(places, kappas.values(), strict=False)))
-        half = half_of(self.axes)
-        return centre_of(self.axes) + half * means, covariances * np.outer(half, half)
+
+        def answer(target: MomentTarget, sample: SampleMoments, rng: np.random.Generator) -> tuple[Array, Array]:
+            kappas = _kappas(query, value, laws, target, sample, rng)
+            excess = dict(zip(places, kappas.values(), strict=False))
+            means, covariances = mean_and_covariance(target, sample, rng, excess)
+            return centre_of(self.axes) + half * means, covariances * np.outer(half, half)
+
+        return self._sampled(query, terms, progress, answer)
 
     def coefficients(
         self,
@@ -84,14 +90,17 @@ class DeclaredMoments:
         progress: Callable[[int], None] | None,
     ) -> tuple[Array, Array]:
         """Draws of the least-squares coefficients (constant, numbers, levels) of the last column, and its residual."""
-        target, sample, rng = self._sampled(query, terms, progress)
-        order = coefficient_order(target)
-        kappas = list(_kappas(query, value, laws, target, sample, rng).values())
-        excess = {str(place): kappa for place, kappa in zip(order, kappas, strict=False)}
-        if kappas:
-            excess["variance"] = kappas[-1]
-        found, variance = regression(target, sample, rng, excess)
-        return in_own_units(np.asarray(found[..., order], dtype=float), variance, self.axes)
+
+        def answer(target: MomentTarget, sample: SampleMoments, rng: np.random.Generator) -> tuple[Array, Array]:
+            order = coefficient_order(target)
+            kappas = list(_kappas(query, value, laws, target, sample, rng).values())
+            excess = {str(place): kappa for place, kappa in zip(order, kappas, strict=False)}
+            if kappas:
+                excess["variance"] = kappas[-1]
+            found, variance = regression(target, sample, rng, excess)
+            return in_own_units(np.asarray(found[..., order], dtype=float), variance, self.axes)
+
+        return self._sampled(query, terms, progress, answer)
 
     def drawn_law(self, rng: np.random.Generator) -> "DrawnLaw":
         """A law of records from the priors."""
@@ -99,11 +108,18 @@ class DeclaredMoments:
         return DrawnLaw(law, self.axes)
 
     def _sampled(
-        self, query: Statistics, terms: Sequence[Term], progress: Callable[[int], None] | None
-    ) -> tuple[MomentTarget, SampleMoments, np.random.Generator]:
-        rng = np.random.default_rng(SEED)
+        self, query: Statistics, terms: Sequence[Term], progress: Callable[[int], None] | None, answer: Answer
+    ) -> tuple[Array, Array]:
+        """What is answered of draws that are enough for it: the same answer at every look, and at last."""
         target = target_of(self.system, self.axes, terms, query.sizes, self.box, self.conjugate, self.concentration)
-        return target, sample_moments(target, rng, progress), rng
+
+        def answered(sample: SampleMoments) -> tuple[Array, Array]:
+            return answer(target, sample, np.random.default_rng(SEED))
+
+        def reported(sample: SampleMoments) -> Mapping[str, Array]:
+            return dict(zip(("locations", "spreads"), answered(sample), strict=True))
+
+        return answered(sample_moments(target, np.random.default_rng(SEED), reported, progress))
 
 
 @dataclass(frozen=True, eq=False)

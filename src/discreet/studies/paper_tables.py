@@ -3,6 +3,7 @@
 A folder is not required to hold all files. What is missing is replaced by a made-up table, and the finding says so.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ class PaperTables:
     folder: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.folder is not None and not Path(self.folder).is_dir():
+        if self.folder is not None and not os.path.isdir(self.folder):  # also of what no path can be
             raise QueryError(f"reproduce --data must be a folder, got {str(self.folder)!r}")
 
     def file(self, name: str) -> Path | None:

@@ -52,10 +52,9 @@ def write_finding(reproduction: Reproduction, finding: Finding, folder: Path, ru
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise ReleaseError(
-            f"reproduce --out must be a folder to write in, got {str(folder)!r}: {problem.strerror}"
-        ) from None
+    except (OSError, ValueError) as problem:  # a path may hold what no file name can
+        detail = getattr(problem, "strerror", None) or "it is no name of a folder"
+        raise ReleaseError(f"reproduce --out must be a folder to write in, got {str(folder)!r}: {detail}") from None
     return [*(folder / name for name in texts), *_pictures(reproduction.name, finding, folder)]
 
 

@@ -40,7 +40,7 @@ def reproduce(
     Example:
       discreet reproduce --list
       discreet reproduce minami-corollary-8
-      discreet reproduce all --data ../shared/data --out reproduced
+      discreet reproduce all --data tables --out reproduced
     """  # noqa: D301
     from discreet.studies.paper_tables import PaperTables
     from discreet.studies.reproductions import REPRODUCTIONS, chosen

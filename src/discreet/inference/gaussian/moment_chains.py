@@ -23,7 +23,6 @@ WINDOWS = ((60, 20.0), (60, 4.0), (120, 1.0))  # sweeps, and how much wider the 
 DRAWS, MOST_DRAWS = 500, 32_000
 FIRST_DIRECTION = 0.3
 SHRUNK = 4.0  # draws that independent coordinates are worth, for each of them
-NEARLY_ZERO = 1e-12
 INSIDE = 0.98  # of the room of means and variances, at the start
 
 
@@ -51,19 +50,20 @@ class SampleMoments:
 def sample_moments(
     target: MomentTarget,
     rng: np.random.Generator,
+    reported: Callable[[SampleMoments], Mapping[str, Array]],
     progress: Callable[[int], None] | None = None,
     *,
     draws: int = DRAWS,
     most: int = MOST_DRAWS,
 ) -> SampleMoments:
-    """Draws of the unseen moments given the release, from four chains."""
+    """Draws of the unseen moments given the release, from four chains; what users see of them is what must mix."""
     chains = _Chains.started(target, rng)
     for sweeps, wide in WINDOWS:
         chains = chains.redirected(chains.advance(sweeps, wide, progress)["points"])
     found = until_mixed(
-        lambda count: chains.advance(count, 1.0, progress), draws, most, lambda drawn: _reported(target, drawn)
+        lambda count: chains.advance(count, 1.0, progress), draws, most, lambda drawn: reported(_named(target, drawn))
     )
-    return _named(target, found["points"], found["covariances"])
+    return _named(target, found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,23 +163,12 @@ def _positive(target: MomentTarget, point: Array, moments: Array, widths: Array)
     least = 0.3 * float(np.median(widths[pairs])) + 1e-9
     within = (vectors * np.maximum(values, least)) @ vectors.T
     room = np.maximum(np.sum(shares[0] * (1.0 - means[0] ** 2), axis=1), 1e-9)
-    shrink = np.minimum(np.sqrt(INSIDE * room / np.diag(within)), 1.0)
+    shrink = np.minimum(np.sqrt(INSIDE * room / np.maximum(np.diag(within), np.finfo(float).tiny)), 1.0)
     return np.ascontiguousarray(within * np.outer(shrink, shrink))
 
 
-def _reported(target: MomentTarget, drawn: Mapping[str, Array]) -> Mapping[str, Array]:
-    """What users see of the draws: means and covariances, or the coefficients of the last number and its residual."""
-    sample, design = _named(target, drawn["points"], drawn["covariances"]), target.unseen.design
-    if design.shape[1] == 1 and not target.nodes.slopes:
-        lower = np.tril_indices(target.numbers)
-        return {"means": sample.means[..., 0], "covariances": sample.within[..., *lower]}
-    moments = sample.design_moments(design)
-    k = moments.shape[-1] - 1
-    coefficients = np.linalg.solve(moments[..., :k, :k] + NEARLY_ZERO * np.eye(k), moments[..., :k, k:])[..., 0]
-    return {"coefficients": np.asarray(coefficients, dtype=float), "residual": drawn["slopes"][..., -1:]}
-
-
-def _named(target: MomentTarget, points: Array, covariances: Array) -> SampleMoments:
+def _named(target: MomentTarget, drawn: Mapping[str, Array]) -> SampleMoments:
+    points, covariances = drawn["points"], drawn["covariances"]
     shares, means = _placed(target, np.ascontiguousarray(points.reshape(-1, points.shape[-1])))
     leading = points.shape[:2]
     size = points[..., -1] if target.unseen.size_grid.size else np.full(leading, target.unseen.size)

@@ -25,10 +25,9 @@ __all__ = ["MarginSlopes", "margin_slopes"]
 
 NODES, RAW_WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
 WEIGHTS = RAW_WEIGHTS / RAW_WEIGHTS.sum()
-SLOPES = np.geomspace(0.1, 8.0, 61)
-SPREADS = np.geomspace(0.5, 8.0, 41)  # S, over what uncorrelated features would give
+SLOPES = np.geomspace(0.1, 8.0, 45)
+SPREADS = np.geomspace(0.5, 8.0, 25)  # S, over what uncorrelated features would give
 DEVIATION = 0.4  # of log c, before anything is known
-MODEL_ERROR = 0.01  # of the signal: the grid has steps of 7%
 FEWEST = 10  # steps
 LEAST_CLARITY = 1.0  # below which features are not asked for
 ROUNDS = 8  # of Newton's method
@@ -76,10 +75,9 @@ def margin_slopes(evidence: ScoreEvidence) -> MarginSlopes | None:
         found + chance * _expected(w**2 * varied) - size * _expected(w * (mean - aimed) * margins),
         first - echo - chance * _expected(w * w0 * varied) - signal,
     )
-    unknown = (MODEL_ERROR * signal) ** 2
     variances = (
-        found_noise + size * _expected(w**2 * varied * margins**2) + unknown,
-        first_noise + size * _expected(w0**2 * varied * margins**2) + unknown,
+        found_noise + size * _expected(w**2 * varied * margins**2),
+        first_noise + size * _expected(w0**2 * varied * margins**2),
     )
     log_weight = -0.5 * (np.log(slope) / DEVIATION) ** 2
     for gap, variance in zip(gaps, variances, strict=True):
