@@ -161,7 +161,7 @@ def connect(files: Sequence[str] = (), threads: int | None = None) -> Iterator[A
         locks = {"enable_external_access": False, "lock_configuration": True}
         with duckdb.connect(":memory:") as connection:
             known = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
-            (bar,) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
+            ((bar,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
             if bar:  # in a notebook without ipywidgets it is off, and even to say so is refused
                 settings["enable_progress_bar"] = False
             settings["disabled_optimizers"] = GREEDY_OPTIMIZER if (GREEDY_OPTIMIZER,) in known else ""
