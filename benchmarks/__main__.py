@@ -7,6 +7,7 @@ NAMES = [
     "startup",
     "ledgers",
     "statistics",
+    "spark_statistics",
     "moments",
     "posterior",
     "posteriors",
