@@ -10,7 +10,8 @@ has left yet.
 
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any, Self
@@ -40,6 +41,8 @@ from discreet.ledger.verified import EXACT, VerifiedEvents
 from discreet.ledger.verified_store import VerifiedStore
 
 __all__ = ["Ledger", "Request"]
+
+PAGE = 500  # entries that are read at once
 
 
 class Ledger:
@@ -233,12 +236,38 @@ class Ledger:
         with localcontext(EXACT):
             return self.limit - self.spent()
 
-    def entries(self) -> tuple[Entry, ...]:
-        """Every entry in the order of reservation."""
+    @property
+    def count(self) -> int:
+        """The number of entries."""
         with self._store.read() as events:
-            chain = list(events)
-        settled = {event.entry: event for event in chain if event.kind == "settle"}
-        return tuple(read_entry(event, settled.get(event.entry)) for event in chain if event.kind == "reserve")
+            return len(events.entries())
+
+    def find(self, recipe: Mapping[str, Any]) -> Entry | None:
+        """The entry of a request, looked up by its key."""
+        key = request_key(recipe)
+        with self._store.read() as events:
+            reserve = events.requested(key)
+            return None if reserve is None else read_entry(reserve, events.settled(reserve.entry))
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every entry in the order of reservation, with its release."""
+        with self._store.read() as events:
+            numbers = events.entries()
+            found = events.these([seq for pair in numbers for seq in pair if seq is not None])
+        return tuple(read_entry(found[first], found.get(second or 0)) for first, second in numbers)
+
+    def listed(self, last: int | None = None) -> Iterator[Entry]:
+        """Every entry, or the last ones, in the order of reservation; page by page and without their releases."""
+        with self._store.read() as events:
+            numbers = events.entries()
+        if last is not None:
+            numbers = numbers[max(len(numbers) - last, 0) :]
+        for start in range(0, len(numbers), PAGE):
+            page = dict(numbers[start : start + PAGE])
+            with self._store.read() as events:
+                found = events.these(list(page))
+            for seq, event in found.items():
+                yield replace(read_entry(event, None), status="reserved" if page[seq] is None else "settled")
 
     def head(self) -> str:
         """The last hash of the chain: written down elsewhere, it lets `verify` detect an older or rebuilt file."""
