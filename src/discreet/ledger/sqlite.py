@@ -243,7 +243,10 @@ class SqliteStore:
 
     def _existing(self) -> AbstractContextManager[sqlite3.Connection]:
         if not os.path.isfile(self.path):  # which also a name that is too long is not
-            raise LedgerError(f"Ledger.path must be an existing ledger (Ledger.create makes one), got {self.path}")
+            raise LedgerError(
+                f"Ledger.path must be an existing ledger (Ledger.create or discreet ledger create makes one), "
+                f"got {self.path}"
+            )
         return _connection(self.path, "rw")
 
 

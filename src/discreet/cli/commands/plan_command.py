@@ -160,6 +160,6 @@ def sized(schema: "Schema", n: int | None) -> "Schema":
         return replace(schema, n=n) if schema.relation == "replace-one" else replace(schema, n_max=n)
     if schema.relation == "replace-one" and schema.n is None:
         raise SchemaError(
-            "Schema.n must be declared in the study or given as --n to plan without reading rows, got None"
+            "Schema.n must be declared in the study, as n = 1000, or given, as --n 1000, to plan without reading rows"
         )
     return schema
