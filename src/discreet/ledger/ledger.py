@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from discreet.errors import GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Guarantee, stored
-from discreet.ledger.agreement import Request, Terms, new_requests
+from discreet.ledger.agreement import Request, Terms, dataset_ids, new_requests
 from discreet.ledger.base import created
 from discreet.ledger.copying import confirm, move
 from discreet.ledger.events import (
@@ -85,7 +85,7 @@ class Ledger:
             "filter": chosen.name,
             "limit": plain(limit),
         }
-        known = {"acknowledged": names} if (names := _names(acknowledge)) else {}
+        known = {"acknowledged": names} if (names := dataset_ids(acknowledge)) else {}
         store = store_at(path)
         store.create([created({**content, **known})])
         return cls(VerifiedStore(store))
@@ -293,11 +293,3 @@ class Ledger:
             events.check_indexes()
         found = [f"limit set by accounting {self._accounting}: today's is lower"] if generous else []
         return (*found, *cheap)
-
-
-def _names(acknowledge: Iterable[str]) -> list[str]:
-    """Dataset ids, each once and in order."""
-    names = sorted(set(acknowledge)) if not isinstance(acknowledge, str) else [acknowledge]
-    if not all(isinstance(name, str) and name for name in names):
-        raise LedgerError("Ledger.create acknowledge must be dataset ids, got something else")
-    return names
