@@ -26,6 +26,7 @@ EXECUTED = [
     ROOT / "docs" / "guides" / "audit.md",
     ROOT / "docs" / "guides" / "event-logs.md",
     ROOT / "docs" / "guides" / "logistic.md",
+    ROOT / "docs" / "guides" / "report.md",
     ROOT / "docs" / "guides" / "synthetic.md",
 ]
 

@@ -30,7 +30,7 @@ from discreet.ledger.events import (
     reserve_content,
 )
 from discreet.ledger.filters import MOST_ADVISED, SMALLEST_REQUEST, filter_for, other_filters
-from discreet.ledger.fitting import still_fits
+from discreet.ledger.fitting import Balanced, still_fits
 from discreet.ledger.sqlite import FORMAT, SqliteStore
 from discreet.ledger.verification import read_create, replay
 from discreet.ledger.verified import EXACT, VerifiedEvents, VerifiedStore
@@ -40,7 +40,7 @@ __all__ = ["Ledger", "Request"]
 Request = tuple[Guarantee, Mapping[str, Any]]  # what is asked for, and its recipe
 
 
-class Ledger:
+class Ledger(Balanced):
     """A budget for one population and everything ever paid from it, in one file. Made by `create` or `open`."""
 
     def __init__(self, store: VerifiedStore) -> None:

@@ -21,6 +21,7 @@ POSTERIOR, PLUG_IN, PRIOR = COLOURS[0], COLOURS[1], "#c9c4b8"
 WIDTH, HEIGHT, STEP = 300, 150, 20
 LONGEST_LABEL, MOST_ROWS = 24, 60
 POINTS = 121
+TALLEST = 2.5  # times the posterior
 SEEN = 2e-3  # of the peak: where a curve is drawn
 MOST_PAIRS, PAIR_DRAWS = 4, 300
 WIDER = 1.1  # pixels a letter
@@ -52,6 +53,8 @@ def density_chart(
     curves["posterior"] = _density(quantity, grid)
     if plug_in is not None:
         curves["plug-in"] = _density(plug_in, grid)
+    highest = TALLEST * curves["posterior"].max()  # a ghost that is far too sure is cut at the top
+    curves = {name: np.minimum(curve, highest) for name, curve in curves.items()}
     shown = np.zeros(grid.size, dtype=bool)
     for name, curve in curves.items():
         if name != "prior":
