@@ -57,7 +57,7 @@ def _picture(quantity: Quantity, reading: ReportedRelease) -> Picture:
         ground = "" if prior is None else "; pale, the prior"
         words = (
             f"The posterior, with its mean, its {quantity.level:.0%} interval and the half of it on the floor"
-            f"{ground}{ghost}."
+            f"{ground}{ghost}{', cut where it is far higher' if ghost else ''}."
         )
         draws = None if prior is None else prior[:, 0]
         return Picture(title, words, lambda: density_chart(quantity, plug_in, draws), head, rows)
