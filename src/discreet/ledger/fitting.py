@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from decimal import ROUND_FLOOR, Context, Decimal
+from pathlib import Path
 from typing import Any
 
 from discreet.accounting.conversions import gaussian_mu
@@ -99,4 +100,5 @@ class Balanced(Told):
                 f"{model.get('kind', '')} {about} by {mechanism.get('kind', '')}: {words(entry.spend)}, {entry.status}"
             )
             lines.append((entry.id[:7], " ".join(what.split())))
-        return f"Ledger {self.path.name}", lines
+        place = self.path.name if isinstance(self.path, Path) else "in a database"
+        return f"Ledger {place}", lines

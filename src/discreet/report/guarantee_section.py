@@ -49,7 +49,8 @@ def officer(found: Suspicion, seen: str = "this release") -> str:
         if found.relation == "replace-one"
         else "The suspicion is that the one took part."
     )
-    return f'<div class="officer">{paragraph(found.by_seeing(seen))}<div class="beliefs">{bars}</div>{paragraph(what)}</div>'
+    said = paragraph(found.by_seeing(seen))
+    return f'<div class="officer">{said}<div class="beliefs">{bars}</div>{paragraph(what)}</div>'
 
 
 def curve_picture(guarantee: Guarantee) -> Picture:

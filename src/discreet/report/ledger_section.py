@@ -30,7 +30,9 @@ def ledger_section(ledger: Any, names: Mapping[str, str], place: str) -> str:
     parts = [facts(lines)]
     if entries:
         parts.append(f'<div class="figures">{figure(ledger_picture(ledger, names), place)}</div>')
-        parts.append("<h3>What the whole budget promises</h3>" + officer(_whole(ledger, entries[0].guarantee), EVERYTHING))
+        parts.append(
+            "<h3>What the whole budget promises</h3>" + officer(_whole(ledger, entries[0].guarantee), EVERYTHING)
+        )
     return "".join(parts)
 
 
