@@ -1,6 +1,7 @@
 """The ledger in a page: every purchase in turn, its share of the budget, what is left, and what all of it promises."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from discreet.guarantee import ApproxDP, PureDP, suspicion
@@ -20,7 +21,7 @@ MOST_SHOWN = 60  # entries on the picture; the table has all
 
 def ledger_section(ledger: Any, names: Mapping[str, str], place: str) -> str:
     """Of an open ledger; `names` are those of the releases of the page by their entries."""
-    entries = ledger.entries()
+    entries = list(islice(ledger.listed(), 1))
     lines = [
         ("Budget", text(f"{ledger.budget}, by the {ledger.filter.name} filter")),
         ("Spent", text(_amount(ledger, ledger.spent()))),
@@ -38,7 +39,7 @@ def ledger_section(ledger: Any, names: Mapping[str, str], place: str) -> str:
 
 def share_of(ledger: Any, entry: str) -> float | None:
     """What part of the budget an entry took; None where the ledger does not have it."""
-    found = [float(each.spend / ledger.limit) for each in ledger.entries() if each.id == entry]
+    found = [float(each.spend / ledger.limit) for each in ledger.listed() if each.id == entry]
     return found[0] if found else None
 
 
@@ -61,7 +62,7 @@ def timeline(shares: Sequence[tuple[str, float]]) -> Any:
 
 def ledger_picture(ledger: Any, names: Mapping[str, str]) -> Picture:
     """What was paid, in turn; `names` are those of entries that have one."""
-    entries = ledger.entries()
+    entries = list(ledger.listed())
     shares = [(names.get(entry.id) or _asked(entry), float(entry.spend / ledger.limit)) for entry in entries]
     rows, total = [], 0.0
     for entry, (name, share) in zip(entries, shares, strict=True):
