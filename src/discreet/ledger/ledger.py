@@ -33,7 +33,7 @@ from discreet.ledger.events import (
     reserve_content,
 )
 from discreet.ledger.filters import SMALLEST_REQUEST, filter_for
-from discreet.ledger.fitting import still_fits
+from discreet.ledger.fitting import Balanced, still_fits
 from discreet.ledger.places import Place, store_at
 from discreet.ledger.sqlite_tables import FORMAT
 from discreet.ledger.verification import read_create, replay
@@ -45,7 +45,7 @@ __all__ = ["Ledger", "Request"]
 PAGE = 500  # entries that are read at once
 
 
-class Ledger:
+class Ledger(Balanced):
     """A budget for one population and everything ever paid from it; in a file or a database, by `create` or `open`."""
 
     def __init__(self, store: VerifiedStore) -> None:
