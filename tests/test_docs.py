@@ -33,6 +33,8 @@ EXECUTED = [
     ROOT / "docs" / "guides" / "missing-data.md",
     ROOT / "docs" / "guides" / "persons.md",
     ROOT / "docs" / "guides" / "privacy-officer.md",
+    ROOT / "docs" / "guides" / "report.md",
+    ROOT / "docs" / "guides" / "scikit-learn.md",
     ROOT / "docs" / "guides" / "synthetic.md",
     ROOT / "docs" / "theory" / "corrections.md",
 ]

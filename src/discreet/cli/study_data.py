@@ -2,6 +2,7 @@
 
 data = "patients.parquet"                              files, relative to the folder of the study
 data = {url = "postgresql://…", table = "a.b"}         a table of a database; the address has no password
+data = {spark = "visits.parquet"}                      a path or a table that Spark reads
 """
 
 import glob
@@ -15,7 +16,7 @@ from discreet import sources
 from discreet.errors import SchemaError
 from discreet.schema import Csv, Schema
 
-__all__ = ["FORMS", "Database", "Files", "StudyData", "file_name", "study_data"]
+__all__ = ["FORMS", "Database", "Files", "InSpark", "StudyData", "file_name", "study_data"]
 
 
 class StudyData(Protocol):
@@ -110,8 +111,37 @@ class Database:
         return sources.open(self.url, schema, id=id, table=self.table, timeout=self.timeout)
 
 
+@dataclass(frozen=True)
+class InSpark:
+    """A path or a table that Spark reads."""
+
+    spark: str
+    required: ClassVar[Mapping[str, Any]] = {"spark": {"type": "string", "minLength": 1}}
+    optional: ClassVar[Mapping[str, Any]] = {}
+
+    @property
+    def name(self) -> str:
+        """The path or table as typed."""
+        return self.spark
+
+    def file(self, folder: Path) -> None:
+        """None."""
+
+    def columns(self, folder: Path) -> list[str]:
+        """The columns of the frame."""
+        from discreet.sources.readers.spark_named import spark_named
+
+        return list(spark_named(self.spark, folder).columns)
+
+    def open(self, folder: Path, schema: Schema, id: str) -> sources.Dataset:  # noqa: A002
+        """The frame as a dataset."""
+        from discreet.sources.readers.spark_named import spark_named
+
+        return sources.open(spark_named(self.spark, folder), schema, id=id)
+
+
 # The forms that are tables, by the key that only they have.
-FORMS: dict[str, Callable[..., StudyData]] = {"url": Database}
+FORMS: dict[str, Callable[..., StudyData]] = {"spark": InSpark, "url": Database}
 
 
 def study_data(value: Any, csv: Csv | None) -> StudyData:

@@ -56,8 +56,8 @@ class Curves:
         import altair as alt
 
         names = [line.name for line in self.lines] + list(self.levels)
-        at = alt.X("x:Q", title=self.x, scale=_scale(self.log_x), axis=alt.Axis(tickCount=6, format="~g"))
-        height = alt.Y("y:Q", title=self.y, scale=_scale(self.log_y), axis=alt.Axis(tickCount=6, format="~g"))
+        at = alt.X("x:Q", title=self.x, scale=_scale(self.log_x), axis=alt.Axis(tickCount=6, format=".6~g"))
+        height = alt.Y("y:Q", title=self.y, scale=_scale(self.log_y), axis=alt.Axis(tickCount=6, format=".6~g"))
         key = alt.Legend(
             symbolType="stroke", symbolStrokeWidth=2.5, symbolSize=260, symbolOpacity=1, labelLimit=280, title=None
         )
