@@ -89,7 +89,8 @@ def curves(log: Log, holds_from: float) -> Callable[[Setting], Finding]:
             differs="Public logs in place of the war logs, and a tenth of the cells held out several "
             "times. OPS is given its last state for free, as if the chain were exact. Noisy counts that are taken at "
             "face value make a hidden Markov model follow the noise; ours knows of it. Where cells hold "
-            "few events the paper's claim for naive Bayes does not hold at small epsilon: a tempered draw needs no count of every cell.",
+            "few events the paper's claim for naive Bayes does not hold at small epsilon: a tempered draw needs no "
+            "count of every cell.",
             tables={"held_out": rows},
             claims=claims,
             panels=tuple(_panel(f"{opened.title}, {name}", of, top[name]) for name, of in found.items()),
