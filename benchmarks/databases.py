@@ -17,7 +17,7 @@ from discreet.sources.open import open_dataset
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-ROWS = (100_000, 1_000_000)
+ROWS = (100_000, 1_000_000, 4_000_000)
 RUNS = 3
 LEVELS = {"class": 3, "f1": 4, "f2": 5, "f3": 6, "f4": 7, "f5": 8}
 NUMBERS = Schema({name: Bounded(0, 100, grid=0.25) for name in ("x", "y", "z")})
