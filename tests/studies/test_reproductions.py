@@ -32,6 +32,18 @@ def test_claims_hold(name: str) -> None:
     assert [f"{claim.text}: {claim.numbers}" for claim in finding.claims if not claim.holds] == []
 
 
+ON_TABLES = ["foulds-figures-3-5", "foulds-supplement-figures-3-5", "foulds-figure-7", "foulds-used-states"]
+
+
+@pytest.mark.parametrize("name", thinned([*ON_TABLES, "geumlek-figures-3-4-abalone"], lambda _: False))
+@pytest.mark.filterwarnings("ignore::discreet.errors.ConvergenceWarning")
+def test_claims_hold_on_made_up_tables_and_say_so(name: str) -> None:
+    """Without a folder of public tables the same claims are made of tables of the same shape."""
+    finding = REPRODUCTIONS[name].run(PaperTables())
+    assert finding.synthetic
+    assert [f"{claim.text}: {claim.numbers}" for claim in finding.claims if not claim.holds] == []
+
+
 def test_names_say_the_paper_and_are_listed_once() -> None:
     assert {name.split("-")[0] for name in REPRODUCTIONS} <= {"foulds", "minami", "geumlek"}
     assert all(one.name == name and one.title and one.source for name, one in REPRODUCTIONS.items())

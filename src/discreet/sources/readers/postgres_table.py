@@ -33,7 +33,7 @@ from discreet.sources.engines.postgres import Postgres, connected
 from discreet.sources.readers.identifiers import Owner, identifier
 from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 
-__all__ = ["NO_SECRETS", "UNREACHED", "has_password", "postgres_columns", "postgres_table"]
+__all__ = ["NO_SECRETS", "UNREACHED", "encrypted", "has_password", "postgres_columns", "postgres_table"]
 
 LONGEST_TIMEOUT = 2_000_000  # seconds: the server counts milliseconds in 32 bits
 
@@ -145,13 +145,19 @@ def _address(source: str) -> str:
         raise SchemaError("open.source must be an address postgresql://role@host/database, got one that is none")
     if has_password(source) or not SECRETS.isdisjoint(given):
         raise SchemaError(f"open.source {NO_SECRETS}")
+    return make_conninfo("", **encrypted(given))
+
+
+def encrypted(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What connects, with encryption demanded of another machine where nothing else says how."""
+    found = dict(given)
     said = {"sslmode", "service"} & given.keys() or {"PGSSLMODE", "PGSERVICE"} & os.environ.keys()
     hosts = str(given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "").split(",")
     if not said and not all(
         host.startswith(("/", "@")) or host in ("", "localhost", "127.0.0.1", "::1") for host in hosts
     ):
-        given["sslmode"] = "require"
-    return make_conninfo("", **given)
+        found["sslmode"] = "require"
+    return found
 
 
 def has_password(address: str) -> bool:
