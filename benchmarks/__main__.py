@@ -8,6 +8,7 @@ NAMES = [
     "ledgers",
     "statistics",
     "spark_statistics",
+    "databases",
     "moments",
     "posterior",
     "posteriors",
