@@ -7,6 +7,7 @@ NAMES = [
     "startup",
     "ledgers",
     "statistics",
+    "databases",
     "moments",
     "posterior",
     "posteriors",
