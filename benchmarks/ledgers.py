@@ -3,7 +3,8 @@
 Target: at most 1.5 times as long at 100,000 entries. The entries are bought at once: they are as many rows, in one
 transaction. Opening a ledger and refusing from it are shown beside it: the first reads every event. So are the commands
 that show 100,000 entries, in CPU seconds and memory, and the reservations a second of a ledger in PostgreSQL,
-as a ratio to one row a transaction on the same server, which waits for the same disk.
+as a ratio to one row a transaction on the same server, which waits for the same disk; and how long the least lucky of
+64 processes that write to one file has waited.
 """
 
 import os
@@ -23,7 +24,24 @@ from benchmarks.statistics import seconds, verdict
 FEW, MANY, RUNS = 10, 100_000, 31
 LARGEST_RATIO = 1.5
 SHARED_RUNS = 200
+WRITERS, WRITE_SECONDS = 64, 20.0
 SMALL, ASKED = dc.GaussianDP(1e-4), dc.PureDP(1e-3)  # the Gaussian member solves for the price of what is asked
+
+WRITER = """
+import sys, time
+import discreet as dc
+
+path, name, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
+ledger = dc.Ledger.open(path)
+print("ready", flush=True)
+sys.stdin.readline()
+end, taken = time.perf_counter() + seconds, []
+while time.perf_counter() < end:
+    start = time.perf_counter()
+    ledger.reserve(dc.PureDP(1e-4), {"process": name, "i": len(taken)})
+    taken.append(time.perf_counter() - start)
+print(max(taken), len(taken))
+"""
 
 
 def run() -> None:
@@ -31,6 +49,7 @@ def run() -> None:
         found = {entries: times(Path(folder) / f"{entries}.ledger", entries) for entries in (FEW, MANY)}
         report(found)
         shown(Path(folder) / f"{MANY}.ledger")
+        queued(Path(folder) / "queue.ledger")
     shared()
 
 
@@ -53,6 +72,28 @@ def shown(path: Path) -> None:
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         name = " ".join(("show", *options))
         print(f"{name:12} {MANY:,} entries {used:6.1f} CPU seconds; {after.ru_maxrss / 1024:,.0f} MB at most so far")
+
+
+def queued(path: Path) -> None:
+    """The longest wait of many writers of one file, next to what each would wait if all waited alike."""
+    dc.Ledger.create(path, dc.Budget(100))
+    command = [sys.executable, "-c", WRITER, str(path)]
+    writers = [
+        subprocess.Popen(
+            [*command, str(name), str(WRITE_SECONDS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for name in range(WRITERS)
+    ]
+    for writer in writers:
+        writer.stdout.readline()
+    start = time.perf_counter()
+    for writer in writers:
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    told = [writer.communicate()[0].split() for writer in writers]
+    taken, done = time.perf_counter() - start, sum(int(count) for _, count in told)
+    worst, alike = max(float(wait) for wait, _ in told), WRITERS * taken / done
+    print(f"{WRITERS} writers   {done / taken:6.0f} reservations/s; longest wait {worst:.1f} s, alike {alike:.1f} s")
 
 
 def shared() -> None:

@@ -122,6 +122,9 @@ class Store(Protocol):
     def grant(self, role: str) -> None:
         """Let a role of the database append to its ledgers, and no more."""
 
+    def turn(self) -> AbstractContextManager[None]:
+        """Held by one who writes, so that others write in the order in which they came: fairness, and no lock."""
+
     def migrate(self, check: Callable[[Events], None]) -> None:
         """Bring a ledger of an older format to this one, if `check` passes under the lock."""
 

@@ -21,6 +21,7 @@ from discreet.ledger.base import Events
 from discreet.ledger.events import Event, Row
 from discreet.ledger.heads import Head, HeadFile
 from discreet.ledger.sqlite_tables import APPLICATION_ID, CLOSED, FORMAT, SCHEMAS, recognise
+from discreet.ledger.turns import turn
 
 __all__ = ["SqliteEvents", "SqliteStore"]
 
@@ -218,6 +219,10 @@ class SqliteStore:
             made.replace(copy)
         except OSError:
             raise LedgerError(f"Ledger must be copied to {copy} before its format changes; nothing was done") from None
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Writers of one file, first come, first served; half the time is left to those who came without a turn."""
+        return turn(self.path, BUSY_SECONDS / 2)
 
     @contextmanager
     def read(self) -> Iterator[Events]:

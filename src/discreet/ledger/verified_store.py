@@ -58,7 +58,7 @@ class VerifiedStore:
                 yield VerifiedEvents(events, self._index)
                 return
         # not inside the block above: whoever waits to write while reading stops every writer
-        with self._store.noting() as events:
+        with self._store.turn(), self._store.noting() as events:
             self._note(events)
             yield VerifiedEvents(events, self._index)
 
@@ -67,7 +67,6 @@ class VerifiedStore:
 
         It may be called again, if the connection to a database is lost or two writers stood in each other's way.
         """
-        self._store.migrate(self._note)
         last: Event | None = None
         lags = False
 
@@ -80,12 +79,14 @@ class VerifiedStore:
             last = view.appended
             return answer
 
-        answer = self._store.transact(verified)
-        if (lags or last is not None) and (self._head.is_required or self._head.is_writable):
-            with self._store.noting() as events:  # what others have committed may be in the answer, too
-                self._note(events)
-                if last is not None:
-                    self._index.check(last.seq, last)
+        with self._store.turn():  # one for all of it: every turn is a wait for all who write
+            self._store.migrate(self._note)
+            answer = self._store.transact(verified)
+            if (lags or last is not None) and (self._head.is_required or self._head.is_writable):
+                with self._store.noting() as events:  # what others have committed may be in the answer, too
+                    self._note(events)
+                    if last is not None:
+                        self._index.check(last.seq, last)
         return answer
 
     def grant(self, role: str) -> None:
@@ -100,7 +101,7 @@ class VerifiedStore:
     def accept(self) -> None:
         """Write the missing head, and that it was missing; a head that is there stays, and must be in the chain."""
         self._trusting = False
-        with self._store.noting() as events:
+        with self._store.turn(), self._store.noting() as events:
             self._follow(events)
             if self._head.read() is None:
                 seq, now = self._index.seq, datetime.now(UTC).isoformat(timespec="seconds")

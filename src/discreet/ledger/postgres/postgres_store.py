@@ -21,7 +21,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import DiscreetError, LedgerError
@@ -128,6 +128,10 @@ class PostgresStore:
             for statement in GRANTS:
                 connection.execute(SQL(statement).format(role=Identifier(role)))
             connection.execute("COMMIT")
+
+    def turn(self) -> AbstractContextManager[None]:
+        """A database has its own queue for a row."""
+        return nullcontext()
 
     def migrate(self, check: Callable[[Events], None]) -> None:
         """Nothing: databases hold ledgers of this format only."""
