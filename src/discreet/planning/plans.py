@@ -17,7 +17,7 @@ from discreet.models import Model
 from discreet.pipeline import check_types
 from discreet.planning.public_records import PublicRecords, public_records
 from discreet.planning.shares import Share, shares_of
-from discreet.planning.simulated_runs import Runs, simulated_runs
+from discreet.planning.simulated_runs import Runs, chance, simulated_runs
 from discreet.planning.wanted_width import Measure, Reached, least_budget
 from discreet.queries.cell_classes import cells_in_words
 from discreet.recipe import spelled
@@ -53,6 +53,7 @@ class Plan(Told):
     cells: dict[str, str] = field(default_factory=dict)  # what each column does with other cells than good ones
     rows: str = ""  # what the figures mean where nothing is known of how many rows are used
     warnings: tuple[str, ...] = ()  # bounds and priors that contradict each other, budgets that say nothing
+    width_error: dict[str, float] | None = None  # of the average, by the chance of the simulation: two deviations
 
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
@@ -84,7 +85,8 @@ class Plan(Told):
             found.append(("width", "no interval: what is released is a draw of a tempered posterior"))
         else:
             covered = f"{self.coverage:.1%} ± {self.coverage_error:.1%}"
-            found.append(("width", f"{named(self.width)} on average for 90% intervals, which cover {covered}"))
+            widths = named(self.width, self.width_error)
+            found.append(("width", f"{widths} on average for 90% intervals, which cover {covered}"))
         found.append(
             ("error", f"{named(self.error)} root mean square of the estimate, over {self.runs} simulated runs")
         )
@@ -158,6 +160,7 @@ def plan_of(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> P
         coverage=float(runs.hits.mean()) if runs.hits.size else None,
         coverage_error=2 * float(np.sqrt(0.09 / size)) if runs.hits.size else None,
         error={name: float(np.sqrt(values.mean())) for name, values in runs.errors.items()},
+        width_error=({name: 2 * chance(values) for name, values in runs.widths.items()} or None) if size > 1 else None,
         runs=size,
         complete=_complete(schema.only(query.columns)),
         cells=cells_in_words(schema, query),
@@ -190,11 +193,15 @@ def _next_to_nothing(runs: Runs) -> tuple[str, ...]:
     )
 
 
-def named(values: dict[str, float]) -> str:
-    """Figures in one line, with the names of parameters where there are several."""
-    if len(values) == 1:
-        return f"{next(iter(values.values())):.4g}"
-    return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
+def named(values: dict[str, float], errors: dict[str, float] | None = None) -> str:
+    """Figures in one line, with the names of parameters where there are several, and errors where they are known."""
+    figures = {
+        name: f"{value:.4g}" + (f" ± {errors[name]:.2g}" if errors is not None else "")
+        for name, value in values.items()
+    }
+    if len(figures) == 1:
+        return next(iter(figures.values()))
+    return ", ".join(f"{name} {figure}" for name, figure in figures.items())
 
 
 def check_schema(verb: str, schema: Any) -> None:

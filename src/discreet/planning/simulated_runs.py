@@ -18,6 +18,7 @@ from discreet.schema import Schema
 __all__ = [
     "Runs",
     "affordable_runs",
+    "chance",
     "expected_squared_error",
     "measured",
     "public_total",
@@ -58,6 +59,15 @@ def affordable_runs(model: Model, mechanism: Mechanism, query: Query, runs: int)
     if cells:
         runs = min(runs, max(FEWEST_RUNS, MOST_HIDDEN_CELLS // cells))
     return runs
+
+
+def chance(values: Array) -> float:
+    """The standard error of an average over runs, by the differences of neighbours.
+
+    Of runs drawn at random that is what their variance says. Runs spread evenly over the prior come in the order of the
+    parameter: what differs between distant ones is no chance, and a variance would count it.
+    """
+    return float(np.sqrt(np.mean(np.diff(values) ** 2) / 2 / values.size))
 
 
 def public_total(query: Query) -> int | None:
