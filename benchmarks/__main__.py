@@ -16,6 +16,8 @@ NAMES = [
     "gibbs_bounds",
     "score_speed",
     "league",
+    "intervals",
+    "synthetic_tables",
     "event_logs",
 ]
 

@@ -138,7 +138,7 @@ def _start(target: MomentTarget, rng: np.random.Generator) -> tuple[Array, Array
     even = released.members / released.members.sum(axis=1, keepdims=True)
     shares = np.full(cells, 1.0 / cells)
     if tables.any():
-        shares = np.maximum(np.mean(even[tables] * value[tables, np.newaxis], axis=0), 0.05 * n / cells)
+        shares = np.maximum(np.mean(even[tables] * value[tables, np.newaxis], axis=0), 0.05 * max(n, 1.0) / cells)
         shares /= shares.sum()
     links = np.linalg.lstsq(unseen.links, np.log(shares) - np.log(shares[0]), rcond=None)[0]
     etas = []
