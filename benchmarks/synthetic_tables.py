@@ -24,7 +24,7 @@ GRAPH = {
     "marital_status": ("age", "sex"),
     "education": ("age",),
     "occupation": ("education", "sex"),
-    "hours": ("sex", "occupation"),
+    "hours": ("age", "occupation"),
     "income": ("marital_status", "education"),
 }
 EPSILONS, RUNS, PARENTS = (0.1, 1.0), 5, 2
