@@ -11,12 +11,14 @@ import shutil
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
+from types import ModuleType
 from unittest.mock import patch
 
 import discreet as dc
 from discreet import posterior
 from discreet.cli import main
 from discreet.cli.commands.calibrate_command import commands
+from discreet.posterior.exports.pictured import Pictured
 
 DOCS = Path(__file__).parent
 PROOFS = DOCS.parent / "src" / "discreet" / "mechanisms"
@@ -28,6 +30,7 @@ COMMANDS = [
     "compare",
     "release",
     "posterior",
+    "report",
     "predict",
     "synthesize",
     "reproduce",
@@ -40,7 +43,7 @@ COMMANDS += [f"calibrate {name}" for name in commands()]
 
 def members(thing: type) -> list[tuple[str, str]]:
     """Public methods and properties of a class with their docstrings; those that all posteriors share come last."""
-    shared = [kind for kind in thing.__mro__[1:] if issubclass(kind, posterior.Posterior)]
+    shared = [kind for kind in thing.__mro__[1:] if issubclass(kind, posterior.Posterior) or kind is Pictured]
     found = {key: inspect.getattr_static(thing, key) for kind in (thing, *shared) for key in vars(kind)}
     public = [(key, value) for key, value in found.items() if not key.startswith("_")]
     useful = [(key, value) for key, value in public if callable(value) or isinstance(value, classmethod | property)]
@@ -59,11 +62,23 @@ def member_table(thing: type) -> str:
     return "\n".join(["| member | |", "|---|---|", *rows]) + "\n" if rows else ""
 
 
+def function_table(module: ModuleType) -> str:
+    """The functions of a module with their signatures."""
+    rows = []
+    for key in module.__all__:
+        arguments = str(inspect.signature(getattr(module, key))).split(" -> ")[0].replace("|", "\\|")
+        rows.append(f"| `{key}{arguments}` | {inspect.getdoc(getattr(module, key)).splitlines()[0]} |")
+    return "\n".join(["| function | |", "|---|---|", *rows]) + "\n"
+
+
 def python_page() -> str:
     """Every public name with its signature and docstring."""
     parts = ["# Python reference\n\nGenerated from the docstrings. `import discreet as dc`.\n"]
     for name in dc.__all__:
         thing = getattr(dc, name)
+        if inspect.ismodule(thing):
+            parts.append(f"## `{name}`\n\n{inspect.getdoc(thing)}\n\n{function_table(thing)}")
+            continue
         try:
             signature = str(inspect.signature(thing)).replace("discreet.", "")
         except ValueError:

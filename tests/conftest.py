@@ -15,6 +15,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
 from postgres_server import Server, served_or_skipped
+from spark_session import Running, running_or_skipped
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait for work of a kernel sleep, and spin no core
 
@@ -90,6 +91,13 @@ def postgres() -> Iterator[Server]:
     """A PostgreSQL server for all tests of this process; started by the first that asks for it."""
     with served_or_skipped() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Running]:
+    """A Spark session for all tests of this process; started by the first that asks for it."""
+    with running_or_skipped() as found:
+        yield found
 
 
 @pytest.fixture

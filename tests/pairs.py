@@ -39,6 +39,7 @@ MODELS: dict[str, tuple[Any, ...]] = {
     "EventLogHMM": (dc.EventLogHMM("ward", "month", ("stage",), states=2),),
     "GammaExponential": (dc.GammaExponential("wait", prior=(6.0, 12.0)),),
     "GammaPoisson": (dc.GammaPoisson("visits", prior=(6.0, 2.0)),),
+    "HeldOutScores": (dc.HeldOutScores("smoker", "ward"),),
     "HingeClassifier": (dc.HingeClassifier("smoker", ("age",)), dc.HingeClassifier("smoker", ("age",), width=0.0)),
     "HuberRegression": (dc.HuberRegression("pressure", ("age",)),),
     "LinearRegression": (dc.LinearRegression("pressure", ("age", "ward")),),

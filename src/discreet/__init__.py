@@ -42,6 +42,7 @@ _HOME = {
     "GaussianDP": "guarantee",
     "GibbsPosterior": "mechanisms",
     "GuaranteeError": "errors",
+    "HeldOutScores": "models",
     "HingeClassifier": "models",
     "HuberRegression": "models",
     "IndependentDraws": "guarantee",
@@ -88,9 +89,13 @@ _HOME = {
     "load": "release",
     "open": "sources",
     "plan": "planning",
+    "plots": "report",
     "release": "pipeline",
     "release_all": "pipeline",
+    "report": "report",
+    "score": "planning.held_out",
     "simulate": "pipeline",
+    "suspicion": "guarantee",
     "synthetic_event_log": "studies.synthetic_event_log",
 }
 

@@ -95,6 +95,7 @@ def purchase(requests: Sequence[tuple[Model, Dataset, Mechanism]], ledger: Ledge
         if not isinstance(dataset, Dataset):
             raise QueryError(f"release dataset must be what dc.open returns, got a {type(dataset).__name__}")
         queries.append(query_of(model, mechanism, dataset.schema))
+        mechanism.check_source(queries[-1], dataset)
         asked.append((mechanism.guarantee(queries[-1]), recipe_of(model, dataset.id, dataset.schema, mechanism)))
     if not isinstance(ledger, Ledger):
         raise QueryError(f"release ledger must be a Ledger, got a {type(ledger).__name__}")

@@ -21,11 +21,14 @@ from discreet.guarantee import Guarantee, stored
 from discreet.guarantee.stored import read_today
 from discreet.mechanisms import MECHANISMS, Mechanism, Reading
 from discreet.models import MODELS, Model
+from discreet.noise.sources import SeededNoise
+from discreet.numerics.arrays import Array
 from discreet.posterior import CoefficientDraws, Posterior
 from discreet.posterior.exports.provenance import Provenance
 from discreet.queries.losses import Query
 from discreet.recipe import build, describe, parse_json, read_text, write_text
-from discreet.schema import Schema
+from discreet.schema import Record, Schema
+from discreet.sources import CodedRows, Dataset
 
 __all__ = ["Release", "load", "recipe_of"]
 
@@ -33,6 +36,7 @@ FORMAT, VERSION = "discreet release", 2
 FIELDS = {"format", "version", "entry", "recipe", "accounting", "guarantee", "value", "noise"}
 WITHOUT_NOISE = 1  # the version of files that leave the law of the noise to the recipe
 SAME = 1e-12  # relative: scales are searched for in doubles, which differ between machines in their last digits
+REPLICATES, MOST_REPLICATED = 100, 50_000  # tables, and rows of each
 RECIPE = {"dataset", "schema", "model", "mechanism"}
 
 
@@ -149,6 +153,34 @@ class Release:
             private=self.private,
             prior=partial(_from_prior, self, reading.prior),
         )
+
+    def replicated(self, posterior: Posterior | CoefficientDraws | None = None) -> dict[str, tuple[Array, Array]]:
+        """By statistic the released numbers, and those of tables drawn from the posterior and released the same way.
+
+        Nothing where that is not possible or would take long, which public facts alone decide: for draws, for models
+        without a law of records, and where the number of rows is private or large.
+        """
+        query, schema = self.query, Schema.from_json(self.recipe["schema"])
+        size, read = schema.n or 0, posterior or self.posterior()
+        known = isinstance(schema.unit, Record) and 0 < size <= MOST_REPLICATED and self.mechanism.laws(query)
+        if not known or query.groups or not isinstance(read, Posterior):
+            return {}
+        try:
+            tables = read.coded_tables(REPLICATES, size, np.random.default_rng(0))
+        except QueryError:  # which the kind of the posterior decides
+            return {}
+        noise = SeededNoise(np.random.SeedSequence(0))
+        made = [
+            self.mechanism.apply(noise, query, Dataset("replicated", query.schema, CodedRows(table)))
+            for table in tables
+        ]
+        return {name: (np.asarray(found), np.array([one[name] for one in made])) for name, found in self.value.items()}
+
+    def report(self, *, ledger: Any = None, title: str = "") -> str:
+        """One HTML page of this release, and of the ledger that paid for it: complete, without scripts or network."""
+        from discreet.report.page import report
+
+        return report(self, ledger=ledger, title=title)
 
     def to_json(self) -> dict[str, Any]:
         """The whole release as plain data; a simulated one has no such form, so that it cannot pass for a paid one."""

@@ -25,6 +25,7 @@ EXAMPLES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "EventLogHMM": ("EventLogHMM", ("ward", "smoker", ("sex", "site"))),
     "GammaExponential": ("GammaExponential", ("wait",)),
     "GammaPoisson": ("GammaPoisson", ("visits",)),
+    "HeldOutScores": ("HeldOutScores", ("smoker", "ward")),
     "LinearRegression": ("LinearRegression", ("age", ("balance",))),
     "LinearRegression with a category": ("LinearRegression", ("age", ("balance", "ward"))),
     "LinearRegression on a category": ("LinearRegression", ("age", ("ward",))),

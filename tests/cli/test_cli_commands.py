@@ -23,6 +23,7 @@ COMMANDS = [
     "plan",
     "release",
     "posterior",
+    "report",
     "synthesize",
     "predict",
     "ledger",

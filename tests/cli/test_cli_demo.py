@@ -18,8 +18,11 @@ def _few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("width", [80, pytest.param(120, marks=pytest.mark.audit)])
-def test_the_demo_tells_the_whole_story(run: Callable, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+def test_the_demo_tells_the_whole_story(
+    run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.chdir(tmp_path)
     ran = run("demo")
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
@@ -38,6 +41,8 @@ def test_the_demo_tells_the_whole_story(run: Callable, monkeypatch: pytest.Monke
     ):
         assert said in words
     assert "…" not in ran.out
+    assert "page discreet-demo.html" in words
+    assert (tmp_path / "discreet-demo.html").stat().st_size < 2_000_000
 
 
 def test_the_demo_keeps_a_folder_that_works(run: Callable, tmp_path: Path) -> None:
@@ -49,6 +54,8 @@ def test_the_demo_keeps_a_folder_that_works(run: Callable, tmp_path: Path) -> No
     assert document["repeated"]["amount"] == "0"
     assert "of it still fits" in document["refusal"]
     assert document["events"]["adjusted_rand"] > 0.9
+    assert Path(document["page"]) == folder / "report.html"
+    assert "The ledger</h2>" in (folder / "report.html").read_text()
     assert load(folder / "events.release.json").to_json() == document["events"]["release"]
     assert set(document["plans"]) == set(document["releases"]) == {"smoking", "wards", "flu", "draw"}
 

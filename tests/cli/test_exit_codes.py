@@ -27,6 +27,7 @@ REFUSED = {
     "compare": {4: [MISSING, "--epsilon", "1"]},
     "release": {3: ["study.toml"], 4: [MISSING], 5: ["unmade.toml"]},
     "posterior": {4: ["smoking.release.json", "--level", "2"], 5: [MISSING]},
+    "report": {4: [], 5: [MISSING]},
     "reproduce": {4: ["no-such-figure"]},
     "synthesize": {5: [MISSING, "--rows", "5"]},
     "predict": {5: [MISSING, "new.csv", "-o", "out.csv"]},

@@ -82,7 +82,7 @@ def schemas(rng: np.random.Generator, n: int) -> dc.Schema:
 
 def grouped(model: Any, rng: np.random.Generator) -> Any:
     """The same model, in half of the cases for every level of a column it does not use."""
-    used = {getattr(model, name, None) for name in ("column", "target")}
+    used = {getattr(model, name, None) for name in ("column", "score", "target")}
     used |= {*getattr(model, "features", ()), *getattr(model, "parents", ()), *getattr(model, "columns", ())}
     free = [name for name in ("ward", "stage", "month") if name not in used]
     if rng.random() < 0.5 or not free or type(model).__name__ == "EventLogHMM":

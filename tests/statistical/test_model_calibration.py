@@ -39,6 +39,7 @@ EXAMPLES = {
     "EventLogHMM": dc.EventLogHMM("ward", "flu", ("smoker",), states=1),  # states of several have no names to rank
     "GammaExponential": dc.GammaExponential("wait", prior=(4.0, 4.0)),
     "GammaPoisson": dc.GammaPoisson("visits", prior=(6.0, 2.0)),
+    "HeldOutScores": dc.HeldOutScores("smoker", "ward", prior=(3.0, 1.0, 0.2, 0.2, 1.0, 3.0)),
     "LinearRegression": dc.LinearRegression(
         "weight",
         ("age",),
@@ -56,6 +57,7 @@ EXAMPLES = {
 # A planted error of the prior: what the posterior believes instead.
 OTHER_PRIORS: dict[str, Any] = {
     "BadCells": 30.0,
+    "HeldOutScores": (9.0, 1.0, 1.0, 1.0, 1.0, 9.0),
     "BayesianNetwork": 8.0,
     "BetaBernoulli": (20.0, 5.0),
     "DirichletCategorical": (8.0, 1.0, 8.0),
@@ -87,7 +89,7 @@ FEWER = {"GammaExponential", "GammaPoisson", "Normal", "NormalMean"}
 SLOWEST = {"LinearRegression", "MultivariateNormal"}  # a conjugate prior costs a matrix inverse a gradient
 ONE_CELL = {"NormalMean"}  # all of its simulations in one: a noisy sum of a private number takes half a second
 CELLS = list(itertools.product(("laplace", "gaussian"), ("replace-one", "add-remove"), (0.1, 1.0)))
-LATER = ["BadCells"]  # came later: the others keep their cells
+LATER = ["BadCells", "HeldOutScores"]  # came later: the others keep their cells
 IN_TURN = [*sorted(EXAMPLES.keys() - set(LATER)), *LATER]
 TWO_CELLS = {name: (i % 4, 7 - i % 4) for i, name in enumerate(IN_TURN)}  # each the opposite of the other
 

@@ -19,6 +19,7 @@ from discreet.cli.commands import plan_command as plan
 from discreet.cli.commands import posterior_command as posterior
 from discreet.cli.commands import records_command as records
 from discreet.cli.commands import release_command as release
+from discreet.cli.commands import report_command as report
 from discreet.cli.commands import reproduce_command as reproduce
 
 __all__ = ["app", "main"]
@@ -36,6 +37,7 @@ app.command(epilog=terminal.EXIT_CODES)(release.release)
 app.command(epilog=terminal.EXIT_CODES)(posterior.posterior)
 app.command(epilog=terminal.EXIT_CODES)(records.synthesize)
 app.command(epilog=terminal.EXIT_CODES)(records.predict)
+app.command(epilog=terminal.EXIT_CODES)(report.report)
 app.command(epilog=terminal.EXIT_CODES)(reproduce.reproduce)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(calibrate.app, name="calibrate")
@@ -57,6 +59,7 @@ def discreet(
       discreet release study/study.toml --dry-run
       discreet release study/study.toml
       discreet posterior study/smoking.release.json
+      discreet report --study study/study.toml -o report.html
     """  # noqa: D301  # \b keeps the lines of the example
     if version:
         from discreet import __version__

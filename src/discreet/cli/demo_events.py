@@ -5,11 +5,19 @@ from typing import Any
 
 from discreet.cli import balance, terminal
 
-__all__ = ["event_log"]
+__all__ = ["event_log", "read_back"]
 
 REGIONS, MONTHS, LEVELS, EVENTS = 8, 36, (5, 3, 2), 400
 EPSILON = 2.0
 SEED = 7
+FILE = "events.release.json"
+
+
+def read_back(folder: Path) -> Any:
+    """The release that was saved there."""
+    from discreet.release import load
+
+    return load(folder / FILE)
 
 
 def event_log(folder: Path, screen: terminal.Screen) -> dict[str, Any]:
@@ -27,7 +35,7 @@ def event_log(folder: Path, screen: terminal.Screen) -> dict[str, Any]:
     ledger = Ledger.create(folder / "events.ledger", Budget(EPSILON))
     model = EventLogHMM("region", "month", tuple(log.profiles), states=2)
     release = pipeline.release(model, dataset, NoisyStatistics(epsilon=EPSILON), ledger)
-    release.save(folder / "events.release.json")
+    release.save(folder / FILE)
     posterior: Any = release.posterior()
     index = log.adjusted_rand(posterior.states())
     price = balance.share(ledger, ledger.spent())

@@ -10,6 +10,7 @@ from discreet.guarantee.conjugate import ConjugateProfile, RenyiDP
 from discreet.guarantee.independent import IndependentDraws
 from discreet.guarantee.nodes import Composed, Node, Repeated
 from discreet.guarantee.stored import GUARANTEES, from_json
+from discreet.guarantee.suspicion import Suspicion, suspicion
 
 __all__ = [
     "GUARANTEES",
@@ -29,6 +30,8 @@ __all__ = [
     "PureDP",
     "RenyiDP",
     "Repeated",
+    "Suspicion",
     "Within",
     "from_json",
+    "suspicion",
 ]

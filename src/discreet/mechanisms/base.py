@@ -149,6 +149,10 @@ class Mechanism(ABC):
     def score(self, pair: Any) -> Score:
         """The test statistic that tells the two tables of a pair apart best, as a function of released values."""
 
+    def check_source(self, query: Any, dataset: Dataset) -> None:
+        """Refuse, before anything is paid, a table that cannot be read as `apply` reads it."""
+        return
+
     @classmethod
     def within(cls, budget: Budget, query: Any) -> "tuple[Mechanism, ...]":
         """The mechanisms that the budget alone determines, for `compare`; none where more must be declared."""

@@ -18,6 +18,7 @@ from discreet.models.normal_mean import NormalMean
 from discreet.models.quadratic_mean import QuadraticMean
 from discreet.models.rates import GammaExponential, GammaPoisson
 from discreet.models.regressions.binomial_regression import BinomialRegression
+from discreet.models.scores.held_out_scores import HeldOutScores
 from discreet.models.statistical_query import StatisticalQuery
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "EventLogHMM",
     "GammaExponential",
     "GammaPoisson",
+    "HeldOutScores",
     "HingeClassifier",
     "HuberRegression",
     "LinearRegression",

@@ -211,6 +211,10 @@ class LogisticRegression(MarginModel):
         """The loss log(1 + e^t) - y t: P(y = second level) = 1 / (1 + exp(-z · w)), w ~ N(0, 1/precision)."""
         return Logistic(schema, self._features(schema), self._label(schema, (0.0, 1.0)), self.precision, self._ball)
 
+    def margin_query(self, schema: Schema) -> Logistic:
+        """The columns whose public score is asked for."""
+        return self.query(schema)
+
     def _drawn_targets(self, query: Loss, margins: Array, rng: np.random.Generator) -> NDArray[Any]:
         return (rng.logistic(size=margins.size) < margins).astype(np.int64)
 

@@ -5,6 +5,7 @@ replace-one. The class counts are not released on their own: they are the row su
 posterior uses that.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +26,9 @@ from discreet.posterior import (
 from discreet.posterior.records.declared_records import DeclaredRecords, LevelCells
 from discreet.queries.counts_and_sums import Counts
 from discreet.queries.families import ConditionalTable, DirichletTables
+from discreet.queries.features import Features
+from discreet.queries.losses import Logistic
+from discreet.queries.losses.base import Target
 from discreet.queries.statistics import Statistics
 from discreet.schema import LevelColumn, Schema
 
@@ -96,6 +100,15 @@ class NaiveBayes(StatisticsModel):
         """Clip the noisy tables at zero and update the priors with them; class counts are averaged over the tables."""
         tables = {name: np.asarray(value[name], dtype=float) for name in self.features}
         return plug_in_from_tables(tables=tables, columns=self._columns(query.schema), **self._facts(query.schema))
+
+    def margin_query(self, schema: Schema) -> Logistic:
+        """Log-odds of two classes are a sum over features: what a public score reads, levels alone."""
+        if self.by is not None or len(self._levels(schema, self.target)) != 2:
+            raise QueryError("score posterior must be of NaiveBayes with two classes and without groups, got others")
+        views = {name: self._column(schema, name) for name in self.features}
+        seen = schema.seen_as({name: view for name, view in views.items() if view is not schema.column(name)})
+        features = Features((), self.features, tuple(view.levels for view in views.values()))
+        return Logistic(seen, features, Target(self.target, labels=(0.0, 1.0)), None, math.inf)
 
     def strengthened(self, query: Statistics, value: Value) -> "NaiveBayes":
         """The same model with the tables of a public dataset added to its priors."""

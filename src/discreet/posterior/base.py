@@ -6,7 +6,7 @@ and the text follow from these.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from os import PathLike
@@ -19,10 +19,12 @@ from discreet.errors import ConvergenceWarning, QueryError, warn_caller
 from discreet.inference.convergence import Mixing
 from discreet.posterior.exports.datatree import DEFAULT_DRAWS, FROM_PRIOR, Axes, Exported
 from discreet.posterior.exports.draw_files import write_draws
+from discreet.posterior.exports.pictured import Pictured, quantities_by_name
 from discreet.posterior.exports.provenance import Provenance
 from discreet.posterior.records.record_answers import RecordAnswers
 from discreet.posterior.shortest import shortest
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_frame, as_text, check_order, describe, labels, tails
+from discreet.report.quantities import Quantity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +33,7 @@ __all__ = ["Posterior"]
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior(RecordAnswers):
+class Posterior(Pictured, RecordAnswers):
     """Free post-processing of a release: nothing here costs privacy, and nothing here sees a row.
 
     `provenance` says which release is read; a posterior that was made by hand may be without.
@@ -39,6 +41,7 @@ class Posterior(RecordAnswers):
 
     provenance: Provenance | None = field(default=None, kw_only=True, repr=False, compare=False)
 
+    _draws_are_released = False  # whether `_shown_draws` are what was paid for
     _no_density = _no_evidence = "must not be asked"  # the words of a refusal, after the name of the method
 
     @abstractmethod
@@ -121,6 +124,10 @@ class Posterior(RecordAnswers):
             names, {column: np.concatenate([np.ravel(a) for a in found]) for column, found in columns.items()}
         )
 
+    def quantities(self, level: float = SUMMARY_LEVEL) -> tuple[Quantity, ...]:
+        """Every parameter as plain numbers with names: what pictures and reports are made of."""
+        return quantities_by_name(self, self._axes(), level)
+
     def to_datatree(
         self,
         draws: int | None = None,
@@ -152,6 +159,14 @@ class Posterior(RecordAnswers):
     @abstractmethod
     def _title(self) -> str:
         """What the posterior is of, in words."""
+
+    def _shown_draws(self, n: int, rng: np.random.Generator) -> Any:
+        """Draws for a picture."""
+        return self.sample(n, rng)
+
+    def _exact_density(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
+        """The density of a single number, where it is known."""
+        return None
 
     def _axes(self) -> Axes:
         """Every parameter in order, with its dimensions and their levels."""

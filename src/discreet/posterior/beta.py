@@ -102,6 +102,9 @@ class BetaMixture(Posterior):
         """Log-probability (density, for continuous noise) of the release under the model."""
         return self.log_marginal
 
+    def _exact_density(self) -> Callable[[Array], Array]:
+        return lambda x: np.exp(self.log_density(x))
+
     def _law(self) -> BernoulliRecord:
         return BernoulliRecord()
 

@@ -55,6 +55,13 @@ class NaiveBayesAnswers(Posterior):
             parts.append((weights / weights.sum(axis=0)).T)
         return np.concatenate(parts)[np.ravel(which)] if parts else np.empty((0, len(self.class_levels)))
 
+    def margin_weights(self, draws: int) -> Array:
+        """Log-odds of the second of two classes, (draws, 1 + levels of all features), of the first draws."""
+        given = {name: log_probs[:draws] for name, log_probs in self._log_probabilities().items()}
+        odds = [given["class"][:, 1:] - given["class"][:, :1]]
+        odds += [given[name][:, 1] - given[name][:, 0] for name in self.feature_levels]
+        return np.concatenate(odds, axis=1)
+
     def _predicted(self, coded: Integers, **options: Any) -> Any:
         """The most probable class of each row."""
         return self._most_probable(self._probabilities(coded))

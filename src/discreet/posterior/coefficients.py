@@ -21,10 +21,12 @@ from discreet.inference.coefficients.limit_law import Information, information_o
 from discreet.numerics.arrays import Array
 from discreet.posterior.exports.datatree import FROM_PRIOR, Exported
 from discreet.posterior.exports.draw_files import write_draws
+from discreet.posterior.exports.pictured import Pictured
 from discreet.posterior.exports.provenance import Provenance
 from discreet.posterior.new_rows import new_rows
-from discreet.posterior.summary import Summary, as_frame, as_text, describe
+from discreet.posterior.summary import SUMMARY_LEVEL, Summary, as_frame, as_text, describe
 from discreet.queries.losses.base import Loss
+from discreet.report.quantities import Quantity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +38,7 @@ WIDE = 40.0  # deviation of margins under the prior that stands in for none
 
 
 @dataclass(frozen=True)
-class CoefficientDraws:
+class CoefficientDraws(Pictured):
     """Independent draws of coefficients, (draws, coefficients), in the order of `names`.
 
     `query` says what the columns mean; `beta` and `precision` are what was drawn with; `stationary` whether the law of
@@ -73,6 +75,10 @@ class CoefficientDraws:
     def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
         """Take n of the released draws in random order, with replacement when more are asked for than were released."""
         return self.coefficients[np.random.default_rng(rng).choice(self.draws, size=n, replace=n > self.draws)]
+
+    def margin_weights(self, draws: int) -> Array:
+        """Coefficients, (draws, coefficients): the first of the released ones."""
+        return self.coefficients[:draws]
 
     def decision(self, records: Any) -> Array:
         """Margins of new records, (draws, records), given as a frame or a mapping of columns. They are not private.
@@ -152,6 +158,25 @@ class CoefficientDraws:
     def summary(self) -> "pd.DataFrame":
         """Average over the draws; bands need the information."""
         return as_frame(self._summary(), self.facts())
+
+    def quantities(self, level: float = SUMMARY_LEVEL) -> tuple[Quantity, ...]:
+        """The released draws: bands need the information, which a picture does not have."""
+        try:
+            self._normal(None)
+        except QueryError as refusal:
+            reason = str(refusal)
+        return (
+            Quantity(
+                self.query.parameter,
+                self.names,
+                self.mean(),
+                level,
+                reason=reason,
+                draws=self.coefficients,
+                released=True,
+                kind="plain" if self.query.target is None else "coefficients",
+            ),
+        )
 
     def facts(self) -> dict[str, Any]:
         """What a reader of numbers must know besides: what was drawn, and the release it is of."""

@@ -100,6 +100,9 @@ class CurvePosterior(Posterior):
         peak = float(log_joint.max())
         return peak + float(np.log(np.sum(np.exp(log_joint - peak)) * (self.eta[1] - self.eta[0])))
 
+    def _exact_density(self) -> Callable[[Array], Array]:
+        return lambda x: np.exp(self.log_density(x))
+
     def _law(self) -> RecordLaw:
         return super()._law() if self.record is None else self.record
 

@@ -1,6 +1,6 @@
 """Released draws: the few values of the parameter that were paid for, and what may honestly be done with them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -44,6 +44,7 @@ class Draws(Posterior):
     given: Posterior | None = None
     record: RecordLaw | None = None
 
+    _draws_are_released = True
     _no_density = "must not be asked: the tempered density is a function of the private rows"
     _no_evidence = "must not be asked: the evidence is a function of the private rows"
 
@@ -93,6 +94,12 @@ class Draws(Posterior):
     def quantile(self, q: float) -> Any:
         """Quantile of the parameter given the draws, where their law is known."""
         return self._known("quantile").quantile(q)
+
+    def _shown_draws(self, n: int, rng: np.random.Generator) -> Mapping[str, Array]:
+        return self.values
+
+    def _exact_density(self) -> Callable[[Array], Array] | None:
+        return None if self.given is None else self.given._exact_density()
 
     def _law(self) -> RecordLaw:
         if self.record is None:

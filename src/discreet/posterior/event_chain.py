@@ -12,7 +12,10 @@ from discreet.inference.counts.simplex import dirichlet_draws
 from discreet.inference.hidden_markov.hidden_chains import HiddenDraws
 from discreet.posterior.chains import Answers
 from discreet.posterior.event_log import EventGrid, EventLogPosterior
+from discreet.posterior.exports.pictured import quantities_by_name
+from discreet.posterior.summary import SUMMARY_LEVEL
 from discreet.queries.families import HiddenMarkov
+from discreet.report.quantities import Quantity
 
 __all__ = ["EventLogChain"]
 
@@ -45,6 +48,12 @@ class EventLogChain(EventLogPosterior):
         transitions = dirichlet_draws(then.reshape(1, draws, count, count) + family.transition, rng)
         found = {name: np.asarray(profile, dtype=float)[np.newaxis] for name, profile in profiles.items()}
         return cls.from_draws(HiddenDraws(states[np.newaxis], start, transitions, found), coordinates, note)
+
+    _draws_are_released = True
+
+    def quantities(self, level: float = SUMMARY_LEVEL) -> tuple[Quantity, ...]:
+        """Averages over the chain, and its states: no interval is read off them."""
+        return quantities_by_name(self, self._axes(), level)
 
     @property
     def mixing(self) -> None:

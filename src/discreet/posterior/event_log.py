@@ -19,6 +19,11 @@ from discreet.posterior.base import Posterior
 from discreet.posterior.chains import Answers, ChainsPosterior
 from discreet.posterior.exports.datatree import Axes, Exported
 from discreet.posterior.records.event_records import EventGrid, EventRecords
+from discreet.posterior.records.hidden_pictures import hidden_pictures
+from discreet.posterior.summary import SUMMARY_LEVEL
+from discreet.report.charts import tiles
+from discreet.report.pictures import Picture
+from discreet.report.quantities import Quantity
 from discreet.visible import visible
 
 __all__ = ["EventGrid", "EventLogPosterior"]
@@ -187,6 +192,18 @@ class EventLogPosterior(Posterior):
     def mixing(self) -> Mixing | None:
         """Of start, transitions and profiles, all of which the summary reports; chains may sit in different modes."""
         return self.parameters.mixing
+
+    def quantities(self, level: float = SUMMARY_LEVEL) -> tuple[Quantity, ...]:
+        """Start, transitions and profiles."""
+        return self.parameters.quantities(level)
+
+    def plot(self) -> Any:
+        """The map of states over the profiles of the states."""
+        return tiles(*(picture.chart() for picture in self.pictures()), columns=1)
+
+    def pictures(self) -> tuple[Picture, ...]:
+        """The map of states and the profiles of the states."""
+        return hidden_pictures(self.coordinates, self.states(), self.state_probabilities(), self.profiles())
 
     def _title(self) -> str:
         return self.title

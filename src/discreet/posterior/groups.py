@@ -11,10 +11,12 @@ from discreet.errors import QueryError
 from discreet.inference.convergence import Mixing
 from discreet.posterior.base import Posterior
 from discreet.posterior.exports.datatree import Axes, Exported
+from discreet.posterior.exports.pictured import grouped
 from discreet.posterior.exports.provenance import Provenance
 from discreet.posterior.new_rows import held_columns, new_codes
 from discreet.posterior.records.declared_records import LevelCells, stacked
-from discreet.posterior.summary import Summary
+from discreet.posterior.summary import SUMMARY_LEVEL, Summary
+from discreet.report.quantities import Quantity
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,6 +72,10 @@ class GroupedPosterior(Posterior):
 
     def _hdi(self, level: float) -> dict[str, Any]:
         return self._each(lambda part: part._hdi(level))
+
+    def quantities(self, level: float = SUMMARY_LEVEL) -> tuple[Quantity, ...]:
+        """The same number of all groups side by side."""
+        return grouped(self._each(lambda part: part.quantities(level)))
 
     def quantile(self, q: float) -> dict[str, Any]:
         """The q-quantile of every group."""

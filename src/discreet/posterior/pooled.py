@@ -19,10 +19,12 @@ from discreet.numerics.arrays import Array
 from discreet.numerics.link import Link
 from discreet.posterior.base import Posterior
 from discreet.posterior.exports.datatree import DEFAULT_DRAWS, Exported
+from discreet.posterior.exports.pictured import pooled_quantity
 from discreet.posterior.groups import group_dimension
 from discreet.posterior.record_laws import RecordLaw
 from discreet.posterior.records.declared_records import LevelCells, stacked
 from discreet.posterior.summary import SUMMARY_LEVEL, Summary, describe, tails
+from discreet.report.quantities import Quantity
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,6 +113,10 @@ class PooledPosterior(Posterior):
         """New records of every group, n of each, each an independent draw from the posterior predictive law."""
         law = self._law()
         return {level: self._as_declared(law.draw(theta, rng)) for level, theta in self.sample(n, rng).items()}
+
+    def quantities(self, level: float = SUMMARY_LEVEL) -> tuple[Quantity, ...]:
+        """The parameter of all groups side by side."""
+        return (pooled_quantity(self, self.scalar.parameter, level),)
 
     def log_evidence(self) -> float:
         """Log-probability of all groups' releases under the hierarchy."""

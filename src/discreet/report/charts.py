@@ -5,40 +5,22 @@ Charts need the extra `report`. A state has the same colour in every chart. `sav
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.errors import QueryError
-
-if TYPE_CHECKING:
-    import altair as alt
+from discreet.report.look import COLOURS, INK, altair, styled
 
 __all__ = ["held_out_curves", "profile_bars", "save", "state_map", "tiles"]
 
-# ten colours that stay apart for colour-blind readers and in print
-COLOURS = (
-    "#4477aa",
-    "#ee6677",
-    "#228833",
-    "#ccbb44",
-    "#66ccee",
-    "#aa3377",
-    "#999999",
-    "#dd8833",
-    "#664488",
-    "#99bb88",
-)
-FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
 LABELLED_TIMES = 12  # months named along the axis
-INK, RULE = "#222222", "#e4e4e4"
 
 
 def state_map(states: ArrayLike, regions: Sequence[str], times: Sequence[str], *, title: str = "") -> Any:
     """One tile for each region and time, in the colour of its state; states count from 0, and are shown from 1."""
-    import altair as alt
-
+    alt = altair()
     grid = np.asarray(states)
     if grid.shape != (len(regions), len(times)):
         raise QueryError(f"state_map states must be {len(regions)} regions × {len(times)} times, got {grid.shape}")
@@ -58,36 +40,43 @@ def state_map(states: ArrayLike, regions: Sequence[str], times: Sequence[str], *
             tooltip=["region:N", "time:N", "state:N"],
         )
     )
-    return _styled(chart.properties(width=max(260, 11 * len(times)), height=max(60, 16 * len(regions))))
+    return styled(chart.properties(width=max(260, 11 * len(times)), height=max(60, 16 * len(regions))))
 
 
 def profile_bars(
-    profiles: Mapping[str, ArrayLike], levels: Mapping[str, Sequence[str]], *, title: str = "", columns: int = 3
+    profiles: Mapping[str, ArrayLike],
+    levels: Mapping[str, Sequence[str]],
+    *,
+    title: str = "",
+    columns: int = 3,
+    states: Sequence[int] | None = None,
 ) -> Any:
-    """For every field one chart of bars: the probability of each level in each state, (states, levels)."""
-    import altair as alt
+    """For every field one chart of bars: the probability of each level in each state, (states, levels).
 
+    `states` are the numbers of the states where some are left out.
+    """
+    alt = altair()
     rows = []
     for field, table in profiles.items():
+        shown = range(len(np.asarray(table))) if states is None else states
         values = [
             {"level": level, "state": _name(k), "share": float(share)}
-            for k, row in enumerate(np.asarray(table, dtype=float))
+            for k, row in zip(shown, np.asarray(table, dtype=float), strict=True)
             for level, share in zip(levels[field], row, strict=True)
         ]
-        states = list(range(len(np.asarray(table))))
         bars = (
             alt.Chart(_data(values), title=field)
             .mark_bar()
             .encode(
                 alt.X("level:N", sort=list(levels[field]), title=None, axis=alt.Axis(labelAngle=-35, labelLimit=130)),
-                alt.XOffset("state:N", sort=[_name(k) for k in states]),
+                alt.XOffset("state:N", sort=[_name(k) for k in shown]),
                 alt.Y("share:Q", title="probability", axis=alt.Axis(format=".0%", tickCount=4)),
-                _colour(states),
+                _colour(shown),
                 tooltip=["level:N", "state:N", alt.Tooltip("share:Q", format=".1%")],
             )
         )
-        rows.append(bars.properties(width=max(120, 13 * len(levels[field]) * len(states)), height=110))
-    return _styled(alt.concat(*rows, columns=columns, title=title, spacing=18))
+        rows.append(bars.properties(width=max(120, 13 * len(levels[field]) * len(shown)), height=110))
+    return styled(alt.concat(*rows, columns=columns, title=title, spacing=18))
 
 
 def held_out_curves(
@@ -98,8 +87,7 @@ def held_out_curves(
     measure: str = "held-out log-likelihood per event",
 ) -> Any:
     """Lines over epsilon with bands: for every method (epsilon, mean, lower, upper); `reference` is a dashed line."""
-    import altair as alt
-
+    alt = altair()
     values = [
         {"epsilon": e, "mean": mean, "low": low, "high": high, "method": method}
         for method, points in curves.items()
@@ -123,15 +111,14 @@ def held_out_curves(
     if reference is not None:
         rule = alt.Chart(_data([{"mean": reference}]))
         layers.append(rule.mark_rule(strokeDash=[5, 4], color=INK).encode(alt.Y("mean:Q")))
-    return _styled(alt.layer(*layers).properties(width=420, height=260))
+    return styled(alt.layer(*layers).properties(width=420, height=260))
 
 
 def tiles(*charts: Any, columns: int = 2) -> Any:
     """Several charts as one picture, row by row."""
-    import altair as alt
-
+    alt = altair()
     plain = [_plain(chart) for chart in charts]
-    return _styled(alt.concat(*plain, columns=columns, spacing=28).resolve_scale(color="independent", x="independent"))
+    return styled(alt.concat(*plain, columns=columns, spacing=28).resolve_scale(color="independent", x="independent"))
 
 
 def save(chart: Any, path: str | Path) -> Path:
@@ -145,8 +132,7 @@ def save(chart: Any, path: str | Path) -> Path:
 
 
 def _data(values: list[dict[str, Any]]) -> Any:
-    import altair as alt
-
+    alt = altair()
     return alt.InlineData(values=values)
 
 
@@ -154,41 +140,24 @@ def _name(state: Any) -> str:
     return f"state {int(state) + 1}"
 
 
-def _colour(states: Sequence[int]) -> "alt.Color":
+def _colour(states: Sequence[int]) -> Any:
     """The colours of these states, wherever else they are shown; after ten states colours come again."""
-    import altair as alt
-
+    alt = altair()
     names = [_name(k) for k in states]
     return alt.Color(
         "state:N", title=None, scale=alt.Scale(domain=names, range=[COLOURS[k % len(COLOURS)] for k in states])
     )
 
 
-def _time_axis(times: Sequence[str]) -> "alt.Axis":
-    import altair as alt
-
+def _time_axis(times: Sequence[str]) -> Any:
+    alt = altair()
     every = next((step for step in (1, 2, 3, 6, 12) if step * LABELLED_TIMES >= len(times)), 24)
     return alt.Axis(values=list(times)[::every], labelAngle=-35, labelOverlap=False)
 
 
 def _plain(chart: Any) -> Any:
     """The chart without its look, as a part of another that has one."""
-    import altair as alt
-
+    alt = altair()
     found = chart.copy()
     found.config = alt.Undefined
-    return found
-
-
-def _styled(chart: Any) -> Any:
-    """The same quiet look for all: configuration is set on the outermost chart only."""
-    found = chart.copy()
-    found.config = {
-        "font": FONT,
-        "background": "white",
-        "view": {"stroke": None},
-        "axis": {"gridColor": RULE, "domainColor": "#888888", "tickColor": "#888888", "labelColor": INK},
-        "title": {"anchor": "start", "fontSize": 13, "color": INK, "fontWeight": 600},
-        "legend": {"labelColor": INK, "symbolType": "square"},
-    }
     return found

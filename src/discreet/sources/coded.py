@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from hashlib import md5
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ class CodedRows:
     columns: Mapping[str, Codes] = field(repr=False)
     persons: NDArray[Any] | None = field(default=None, repr=False)
     id: str = ""
+    at_hand: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         arrays = {name: np.asarray(values, dtype=np.int64) for name, values in self.columns.items()}

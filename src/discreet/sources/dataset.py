@@ -52,7 +52,14 @@ class Design:
 
 
 class Source(Protocol):
-    """Where private rows live; only these five answers come out."""
+    """Where private rows live; only these five answers come out.
+
+    `at_hand` says whether rows may come into this process: without it, nothing is answered by `design`.
+    """
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether the rows themselves can be had."""
 
     def count(self) -> int:
         """The number of units."""

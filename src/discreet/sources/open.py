@@ -23,6 +23,7 @@ from discreet.sources.readers.identifiers import Owner, identifier
 from discreet.sources.readers.owners import is_typed, pandas_owners, pandas_typed, polars_owners
 from discreet.sources.readers.parquet import parquet_files
 from discreet.sources.readers.parts import slot_of
+from discreet.sources.readers.spark_frames import is_spark_frame
 from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ T = TypeVar("T")
 
 
 def open_dataset(source: Any, schema: Schema, *, id: str | None = None, csv: Csv | None = None) -> Dataset:  # noqa: A002
-    """A dataset from a path (CSV, Parquet, or a glob of either), a pandas, polars or pyarrow frame.
+    """A dataset from a path (CSV, Parquet, or a glob of either), a pandas, polars, pyarrow or Spark frame.
 
     `id` is the public name under which the ledger knows the dataset: required for a frame, else the path as typed.
     `csv` says how CSV files are written where they have other signs than commas and points, or another encoding than
@@ -43,9 +44,10 @@ def open_dataset(source: Any, schema: Schema, *, id: str | None = None, csv: Csv
     if not isinstance(schema, Schema):
         raise SchemaError(f"open.schema must be a Schema, got {type(schema).__name__}")
     typed = os.fspath(source) if isinstance(source, str | os.PathLike) else None
-    if not isinstance(typed, str) and package_of(source) is None:
+    in_spark = is_spark_frame(source)
+    if not isinstance(typed, str) and package_of(source) is None and not in_spark:
         raise SchemaError(
-            f"open.source must be a path or a pandas, polars or pyarrow frame, got {type(source).__name__}"
+            f"open.source must be a path or a pandas, polars, pyarrow or Spark frame, got {type(source).__name__}"
             + (": collect it first" if type(source).__name__ == "LazyFrame" else "")
         )
     if csv is not None and not isinstance(csv, Csv):
@@ -55,8 +57,14 @@ def open_dataset(source: Any, schema: Schema, *, id: str | None = None, csv: Csv
     name = typed if id is None else id
     if not isinstance(name, str) or not name:
         raise SchemaError(f"open.id must be a text that names the dataset, got {name!r}")
-    origins, held = _or_refuse(lambda: frame_rows(source, schema) if typed is None else _files(typed, schema, csv))
-    reader: Source = DuckDB(origins, held, name, schema.unit.identifier is not None)
+    reader: Source
+    if in_spark:
+        from discreet.sources.engines.spark import opened_in_spark
+
+        reader = _or_refuse(lambda: opened_in_spark(source, schema, name))
+    else:
+        origins, held = _or_refuse(lambda: frame_rows(source, schema) if typed is None else _files(typed, schema, csv))
+        reader = DuckDB(origins, held, name, schema.unit.identifier is not None)
     if schema.relation == "replace-one":
         schema = schema.with_n(_or_refuse(reader.count))
     return Dataset(name, schema, reader)

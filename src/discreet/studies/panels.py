@@ -11,7 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.report.charts import COLOURS, INK, profile_bars, state_map, tiles
+from discreet.report.charts import profile_bars, state_map, tiles
+from discreet.report.look import COLOURS, INK
 
 __all__ = ["Curves", "Line", "Panel", "ProfilePanel", "StateTiles", "picture"]
 

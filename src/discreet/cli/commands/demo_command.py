@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import balance, demo_events, example, terminal
+from discreet.cli.commands import report_command
 from discreet.cli.estimates import Estimate, estimates
-from discreet.errors import BudgetExceeded, ReleaseError
+from discreet.errors import BudgetExceeded, QueryError, ReleaseError
 
 if TYPE_CHECKING:
     from discreet.cli.study import Study
@@ -20,16 +21,25 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 RUNS = 25
+PAGE = "discreet-demo.html"
 
 
 def demo(
     folder: Annotated[Path | None, typer.Option(help="Keep the files in this new folder.", show_default=False)] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the report is written: by default report.html in the folder, or discreet-demo.html.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: terminal.AsJson = False,
     quiet: terminal.Quiet = False,
 ) -> None:
     """Run everything on a synthetic table.
 
-    It makes a table with a known truth, a study and a ledger, plans, releases, and reads the posteriors.
+    It makes a table with a known truth, a study and a ledger, plans, releases, reads the posteriors, and writes a
+    report: one HTML page to open.
 
     \b
     Example:
@@ -39,19 +49,19 @@ def demo(
     screen = terminal.console(quiet=as_json or quiet)
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="discreet-demo-") as temporary:
-            document = _demo(Path(temporary), screen)
+            document = _demo(Path(temporary), page or Path(PAGE), screen)
     else:
         try:
             folder.mkdir(parents=True)
         except OSError as problem:
             raise ReleaseError(f"demo --folder must be a new folder, got {str(folder)!r}: {problem.strerror}") from None
-        document = _demo(folder, screen)
+        document = _demo(folder, page or folder / "report.html", screen)
         terminal.facts(screen, "Kept", [("folder", f"{folder}: study.toml, study.ledger and the releases")])
     if as_json:
         terminal.emit(document)
 
 
-def _demo(folder: Path, screen: terminal.Screen) -> dict[str, Any]:
+def _demo(folder: Path, page: Path, screen: terminal.Screen) -> dict[str, Any]:
     from discreet.cli.study import Study
     from discreet.guarantee import Budget
     from discreet.ledger import Ledger
@@ -69,13 +79,30 @@ def _demo(folder: Path, screen: terminal.Screen) -> dict[str, Any]:
     planned = _plan(study, screen)
     dataset = study.open()
     made = _release(study, dataset, ledger, screen)
+    posterior = _posterior(made, screen)
+    settled = _settle_up(study, dataset, ledger, screen)
+    events = demo_events.event_log(folder, screen)
+    written = _report({**made, "events": demo_events.read_back(folder)}, ledger, page, screen)
     return {
         "plans": planned,
         "releases": {name: release.to_json() for name, release in made.items()},
-        "posterior": _posterior(made, screen),
-        **_settle_up(study, dataset, ledger, screen),
-        "events": demo_events.event_log(folder, screen),
+        "posterior": posterior,
+        **settled,
+        "events": events,
+        "page": written,
     }
+
+
+def _report(made: dict[str, "Release"], ledger: "Ledger", page: Path, screen: terminal.Screen) -> str | None:
+    """One page of everything; its path, or None where the extra of pictures is not installed."""
+    title = "A demonstration: synthetic patients, and an event log"
+    try:
+        size = report_command.write_page(page, made, ledger, title)
+    except QueryError as problem:
+        terminal.facts(screen, "7  Report", [("page", str(problem))])
+        return None
+    terminal.facts(screen, "7  Report", [("page", str(page)), ("size", f"{size / 1000:,.0f} kB; open it in a browser")])
+    return str(page)
 
 
 def _plan(study: "Study", screen: terminal.Screen) -> dict[str, Any]:

@@ -148,6 +148,13 @@ class GibbsPosterior(Mechanism):
             raise QueryError(f"a convex loss must be asked under replace-one, got {query.schema.relation}")
         return _law(self, query)
 
+    def check_source(self, query: Loss, dataset: Dataset) -> None:
+        """Every step needs all rows again: they must be at hand."""
+        if not dataset.source.at_hand:
+            raise QueryError(
+                "GibbsPosterior must have rows that come into this process, got a table that stays in Spark"
+            )
+
     def guarantee(self, query: Loss) -> Guarantee:
         """The certificate of all draws together."""
         law, schema = self.law(query), query.schema

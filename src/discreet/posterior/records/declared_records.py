@@ -33,6 +33,9 @@ class DeclaredColumn(Protocol):
     def cells(self, drawn: NDArray[Any]) -> NDArray[Any]:
         """What a law has drawn, as people read it."""
 
+    def codes(self, drawn: NDArray[Any]) -> NDArray[np.int64]:
+        """The same as a query sees it: codes of levels, or whole grid steps."""
+
     def arrow(self, drawn: NDArray[Any], rng: np.random.Generator) -> "pa.Array":
         """The same as a column of a table, where it can be read as the private one is."""
 
@@ -61,6 +64,10 @@ class LevelCells:
     def cells(self, drawn: NDArray[Any]) -> NDArray[Any]:
         """Texts."""
         return np.asarray(np.array(self.levels)[drawn])
+
+    def codes(self, drawn: NDArray[Any]) -> NDArray[np.int64]:
+        """As they were drawn."""
+        return np.asarray(drawn, dtype=np.int64)
 
     def arrow(self, drawn: NDArray[Any], rng: np.random.Generator) -> "pa.Array":
         """Texts; a number that is cut is a number again, any one of its range: no more is known of it."""
@@ -98,6 +105,10 @@ class NumberColumn:
         numbers = np.clip(steps * self.step, self.lower, self.upper)
         whole = all(float(number).is_integer() for number in (self.lower, self.upper, self.step))
         return np.asarray(numbers.astype(np.int64) if whole else numbers)
+
+    def codes(self, drawn: NDArray[Any]) -> NDArray[np.int64]:
+        """Steps of the grid, within the bounds."""
+        return np.asarray(clipped_steps(drawn, self.lower, self.upper, self.step), dtype=np.int64)
 
     def clamped(self, drawn: ArrayLike) -> NDArray[np.float64]:
         """Within the bounds, not rounded."""
@@ -142,6 +153,11 @@ class DeclaredRecords:
         held = {ALONE: np.asarray(drawn)} if ALONE in self.columns else drawn
         named = {column.name: column.cells(held[key]) for key, column in self.columns.items()}
         return {f"{name}_column" if name in ("chain", "draw") else name: cells for name, cells in named.items()}
+
+    def coded(self, drawn: Any) -> dict[str, NDArray[np.int64]]:
+        """All columns as a query sees them."""
+        held = {ALONE: np.asarray(drawn)} if ALONE in self.columns else drawn
+        return {column.name: column.codes(np.asarray(held[key])) for key, column in self.columns.items()}
 
     def table(self, drawn: Any, rng: np.random.Generator) -> "pa.Table":
         """All columns as an Arrow table."""

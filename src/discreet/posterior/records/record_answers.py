@@ -84,6 +84,15 @@ class RecordAnswers(ABC):
         self._warn()
         return self._tables(m, n, rng)
 
+    def coded_tables(
+        self, m: int, n: int, rng: np.random.Generator | None = None
+    ) -> list[dict[str, NDArray[np.int64]]]:
+        """The same tables as a query sees them: codes of levels and whole grid steps, by column."""
+        if self.declared is None:
+            raise QueryError(f"{type(self).__name__}.declared must be columns, got a posterior made without a schema")
+        rng = np.random.default_rng(rng)
+        return [self.declared.coded(self._given(given, n, rng)) for given in self._one_by_one(m, rng)]
+
     def of_columns(self, declared: DeclaredRecords | None) -> Self:
         """The same posterior, which knows what the columns of its records are called."""
         made = copy(self)  # no new check and no new rounding of what is known

@@ -135,6 +135,18 @@ class ScoreCoefficients(Posterior):
         upper = self._expected(new_rows(self.query, records))
         return np.stack([1.0 - upper, upper], axis=1)
 
+    def margin_weights(self, draws: int) -> Array:
+        """Coefficients that predictions average over, (draws, coefficients), with a public seed."""
+        if self.precision is not None:
+            return self.sample(draws, np.random.default_rng(SEED))
+        walk = self.evidence.walk
+        mean, variance = walk.filter.averaged
+        normal = np.random.default_rng(SEED).normal(size=(-(-draws // 2), mean.size))
+        theta = mean + np.concatenate([normal, -normal])[:draws] * np.sqrt(variance)
+        towards = (walk.map.T @ walk.turned_axes).copy()
+        towards[1 : 1 + len(self.query.features.numbers)] /= self.scale
+        return np.asarray(theta @ towards.T)
+
     def _summary(self) -> Summary:
         return describe(self.names, self._columns())
 

@@ -31,7 +31,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -87,6 +87,7 @@ class Engine(ABC):
     held: Mapping[str, Held]
     id: str
     of_persons: bool
+    at_hand: ClassVar[bool] = True
 
     @abstractmethod
     def rows_held(self) -> int:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LARGEST_EXACT_DOUBLE",
     "RAW",
+    "WITHIN",
     "Held",
     "cast",
     "clipped",
@@ -57,6 +58,9 @@ RAW = "raw"  # the relation that a reader found
 
 LARGEST_EXACT_DOUBLE = 2**53
 LARGEST_PRODUCT = 2**62  # of two axes in 64 bits
+
+# What a sum over rows knows: the public number of rows, or None, and the largest term.
+WITHIN = "within"
 
 
 @dataclass(frozen=True)
@@ -226,10 +230,15 @@ def total(halves: "Sequence[exp.Expr]", axes: tuple[Axis, ...], rows_at_most: in
     if rows_at_most is not None and rows_at_most * unit < LARGEST_EXACT_DOUBLE:
         scale = double(2 ** len(axes))
         return cast(exp.Mul(this=sum_of_doubles(_product(halves)), expression=scale), "bigint")
-    values = [exp.Mul(this=half, expression=double(2)) for half in halves]
-    if unit < LARGEST_PRODUCT:
-        return exp.Sum(this=_product([cast(value, "bigint") for value in values]))
-    return exp.Sum(this=_product([exp.cast(value, "decimal(19, 0)") for value in values]))
+    if unit < LARGEST_EXACT_DOUBLE:  # a product is exact, if not the sum
+        terms = cast(exp.Mul(this=_product(halves), expression=double(2 ** len(axes))), "bigint")
+    else:
+        values = [exp.Mul(this=half, expression=double(2)) for half in halves]
+        wide = unit >= LARGEST_PRODUCT
+        terms = _product([exp.cast(v, "decimal(19, 0)") if wide else cast(v, "bigint") for v in values])
+    found = exp.Sum(this=terms)
+    found.meta[WITHIN] = (rows_at_most, unit)
+    return found
 
 
 def sum_of_doubles(value: "exp.Expr") -> "exp.Expr":

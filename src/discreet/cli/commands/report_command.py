@@ -1,0 +1,106 @@
+"""`discreet report`: one HTML page of releases, for people who decide: what was asked, promised, found and paid."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import terminal
+from discreet.errors import QueryError, ReleaseError
+
+if TYPE_CHECKING:
+    from discreet.cli.study import Study
+    from discreet.release import Release
+
+__all__ = ["report", "write_page"]
+
+ENDINGS = (".release.json", ".json")
+
+
+def report(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RELEASE]...", help="Saved releases, JSON.", show_default=False)
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("report.html"),
+    ledger: Annotated[
+        Path | None, typer.Option(help="The ledger that paid: the page then has its timeline.", show_default=False)
+    ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(help="A study: every release of it, under its name, and its ledger.", show_default=False),
+    ] = None,
+    title: Annotated[str, typer.Option(help="Of the page.", show_default=False)] = "",
+    as_json: terminal.AsJson = False,
+    quiet: terminal.Quiet = False,
+) -> None:
+    """Write one page about releases, free.
+
+    What was asked, what is promised to the people in the table, what was found, whether the model fits, what was paid,
+    and how to do it again. The page is one file: it opens without a network, prints, and follows light or dark.
+
+    \b
+    Example:
+      discreet report smoking.release.json -o report.html
+      discreet report --study study.toml -o report.html
+      discreet report smoking.release.json --ledger study.ledger -o smoking.html
+    """  # noqa: D301
+    from discreet.ledger import Ledger
+    from discreet.release import load
+
+    found: dict[str, Release] = {}
+    later: list[str] = []
+    declared = None if study is None else _study(study)
+    for request in [] if declared is None else declared.releases:
+        if Path(request.out).exists():
+            found[request.name] = load(request.out)
+        else:
+            later.append(request.name)
+    for file in files or []:
+        found[_free_name(file, found)] = load(file)
+    if not found:
+        waiting = f": of this study {', '.join(later)} are not released yet" if later else ""
+        raise QueryError(f"report must be of one release at least, got none{waiting}")
+    paid_by = ledger if ledger is not None or declared is None else declared.ledger
+    opened = None if paid_by is None or (ledger is None and not Path(paid_by).exists()) else Ledger.open(paid_by)
+    size = write_page(out, found, opened, title, later)
+    if as_json:
+        terminal.emit({"page": str(out), "bytes": size, "releases": list(found), "not_released": later})
+        return
+    lines = [("page", str(out)), ("releases", ", ".join(found)), ("size", f"{size / 1000:,.0f} kB; opens offline")]
+    lines += [("missing", f"{', '.join(later)}: not released yet")] if later else []
+    terminal.facts(terminal.console(quiet=quiet), "Report", lines)
+
+
+def write_page(
+    out: Path, releases: "dict[str, Release]", ledger: Any, title: str = "", later: list[str] | None = None
+) -> int:
+    """Write the page of these releases; its size in bytes."""
+    from discreet.recipe import write_text
+    from discreet.report import report as page
+
+    text = page(releases, ledger=ledger, title=title, later=later or ())
+    try:
+        write_text(out, text)
+    except (OSError, ValueError) as problem:
+        detail = getattr(problem, "strerror", None) or "it is no name of a file"
+        raise ReleaseError(f"report --out must be a file that can be written, got {str(out)!r}: {detail}") from None
+    return len(text.encode())
+
+
+def _study(path: Path) -> "Study":
+    from discreet.cli.study import Study
+
+    return Study.load(path)
+
+
+def _free_name(file: Path, taken: "dict[str, Release]") -> str:
+    """The name of a file without its endings, and of a second one with a number."""
+    name = file.name
+    for ending in ENDINGS:
+        if name.endswith(ending) and name != ending:
+            name = name.removesuffix(ending)
+            break
+    found, again = name, 2
+    while found in taken:
+        found, again = f"{name} {again}", again + 1
+    return found

@@ -1,0 +1,1 @@
+"""Models of what a public score is worth on private rows."""

@@ -1,0 +1,149 @@
+"""A report: one HTML page of releases and their ledger. A pure function of them: the same bytes twice.
+
+Nothing runs in the page and nothing is fetched: pictures are drawn here, once, and tables stand behind them.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from discreet.errors import QueryError
+from discreet.guarantee import suspicion
+from discreet.report.guarantee_section import BEFORE
+from discreet.report.ledger_section import ledger_section, share_of
+from discreet.report.markup import number, paragraph, slug, text
+from discreet.report.release_reading import ReportedRelease, read
+from discreet.report.release_section import headline, release_section, subtitle
+from discreet.report.style import STYLE
+
+__all__ = ["html_page", "report"]
+
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def report(
+    releases: Any, *, ledger: Any = None, title: str = "", introduction: str = "", later: Sequence[str] = ()
+) -> str:
+    """The page as text: complete HTML that opens without a network.
+
+    Parameters
+    ----------
+    releases
+        One release, several, or a mapping of names to releases.
+    ledger
+        The ledger that paid for them, open: the page then has its timeline.
+    title, introduction
+        Of the page.
+    later
+        Names of what a study declares and has not released yet.
+    """
+    named = _named(releases)
+    places: list[str] = []
+    for name in named:
+        places.append(slug(name, places))
+    readings = [read(release, name) for name, release in named.items()]
+    shares = [None if ledger is None else share_of(ledger, reading.release.entry) for reading in readings]
+    written = version("discreet")
+    heading = title or (readings[0].name if len(readings) == 1 else f"{len(readings)} private releases")
+    parts = [f'<header class="top"><p class="over">Private Bayesian release</p><h1>{text(heading)}</h1>']
+    if len(readings) == 1:
+        parts.append(paragraph(subtitle(readings[0])))
+    parts.append(paragraph(introduction or _introduction(readings), "quiet") + "</header>")
+    parts.append('<main id="main">')
+    if len(readings) + len(later) > 1:
+        parts.append(_index(readings, places, shares, later))
+    parts += [
+        release_section(reading, place, share, written, alone=len(readings) == 1)
+        for reading, place, share in zip(readings, places, shares, strict=True)
+    ]
+    if ledger is not None:
+        names = {reading.release.entry: reading.name for reading in readings}
+        body = ledger_section(ledger, names, "ledger-timeline")
+        parts.append('<article id="ledger" aria-labelledby="ledger-title"><p class="over">Budget</p>')
+        parts.append(f'<h2 id="ledger-title">The ledger</h2>{body}</article>')
+    parts.append(f"</main><footer>{paragraph(f'Written by discreet {written}.', 'quiet')}</footer>")
+    return html_page(heading, "".join(parts))
+
+
+def html_page(title: str, body: str) -> str:
+    """A complete document around a body."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
+        f"<title>{text(title, 120)}</title><style>{STYLE}</style></head><body>"
+        f'<a class="skip" href="#main">Skip to the content</a>{body}</body></html>\n'
+    )
+
+
+def _named(releases: Any) -> dict[str, Any]:
+    """Releases by name, in order."""
+    if isinstance(releases, Mapping):
+        found = dict(releases)
+    else:
+        listed = list(releases) if isinstance(releases, Sequence) else [releases]
+        found = {}
+        for release in listed if all(hasattr(each, "recipe") for each in listed) else ():
+            name = first = _subject(release)
+            again = 2
+            while name in found:
+                name, again = f"{first} {again}", again + 1
+            found[name] = release
+    if not found or not all(hasattr(release, "recipe") and hasattr(release, "posterior") for release in found.values()):
+        raise QueryError("report releases must be one Release, several, or a mapping of names to them, got another")
+    return found
+
+
+def _subject(release: Any) -> str:
+    """What a release is about, where nobody named it."""
+    model = release.recipe["model"]
+    return str(model.get("column") or model.get("target") or model.get("region") or model["kind"])
+
+
+def _introduction(readings: Sequence[ReportedRelease]) -> str:
+    datasets = list(dict.fromkeys(f"“{reading.release.recipe['dataset']}”" for reading in readings))
+    return (
+        f"What was released of {', '.join(datasets)}: what was asked, what is promised to the people in it, what was "
+        "found, and how to do it again. All of it follows from what was released; the private rows are not needed."
+    )
+
+
+def _index(
+    readings: Sequence[ReportedRelease], places: Sequence[str], shares: Sequence[float | None], later: Sequence[str]
+) -> str:
+    paid = any(share is not None for share in shares)
+    rows = []
+    for reading, place, share in zip(readings, places, shares, strict=True):
+        raised = suspicion(reading.guarantee, BEFORE)
+        pure = reading.guarantee.epsilon(0.0)
+        promised = (
+            f"ε = {number(pure)}"
+            if pure < float("inf")
+            else f"ε = {number(reading.guarantee.epsilon(1e-6))} at δ = 1e−6"
+        )
+        limit = "no limit" if raised.after >= 1 else f"{-(-raised.after * 1000 // 1) / 10:g}%"
+        cells = [
+            headline(reading),
+            promised,
+            f"10% → {limit}",
+            *([f"{share:.1%}" if share is not None else "–"] if paid else []),
+        ]
+        link = f'<a href="#{place}">{text(reading.name)}</a>'
+        rows.append(
+            f'<tr><th scope="row" class="words">{link}</th>' + "".join(f"<td>{text(c)}</td>" for c in cells) + "</tr>"
+        )
+    head = ["Found", "Promised", "A suspicion", *(["Paid"] if paid else [])]
+    rows += [
+        f'<tr><th scope="row" class="words">{text(name)}</th><td colspan="{len(head)}" class="quiet">not released yet'
+        "</td></tr>"
+        for name in later
+    ]
+    top = "".join(
+        f'<th scope="col"{" class=words" if k == 0 else ""}>{h}</th>' for k, h in enumerate(["Release", *head])
+    )
+    return (
+        '<nav class="index" aria-label="Releases on this page"><div class="scroll" tabindex="0" role="region" '
+        f'aria-label="All releases"><table><thead><tr>{top}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        "</nav>"
+    )
