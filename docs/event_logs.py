@@ -9,78 +9,40 @@ with fixed seeds: nothing is paid and nothing is private here. With --quick only
 
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 import discreet as dc
 from discreet.report import held_out_curves, profile_bars, save, state_map, tiles
 from discreet.studies.event_log_studies import METHODS, HeldOut, held_out_curve
+from discreet.studies.foulds.event_tables import CRASHES, CRASHES_BY_STATE, STOPS, Log, OpenedLog
+from discreet.studies.paper_tables import PaperTables
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "docs" / "guides"
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 SPLITS = 10
 
-# `category` refines `type`, and `violation_detail` refines `violation`: a model of both would count evidence twice
-CRASHES = ("type", "light", "weather", "drunk_driver", "multiple_deaths")
-WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-STOPS = ("violation", "driver_gender", "driver_race", "driver_age_band", "weekday")
-
-
-@dataclass(frozen=True)
-class Log:
-    """One event log as a study reads it."""
-
-    name: str
-    title: str
-    file: str
-    region: str
-    fields: tuple[str, ...]
-    last_month: str = "9999-12"
-
-    def dataset(self, folder: Path) -> dc.sources.Dataset:
-        """The rows up to the last complete month, with levels that are public knowledge."""
-        columns = [self.region, "month", *self.fields]
-        table = pq.read_table(folder / self.file, columns=columns)
-        table = table.filter(pc.less_equal(table["month"].cast(pa.string()), self.last_month))
-        levels = {name: sorted(map(str, table[name].unique().to_pylist())) for name in table.column_names}
-        levels |= {"weekday": WEEKDAYS} if "weekday" in levels else {}
-        schema = dc.Schema({name: dc.Categorical(found) for name, found in levels.items()})
-        return dc.open(table, schema, id=self.name)
-
-    def model(self, states: int) -> dc.EventLogHMM:
-        """The hidden Markov model of this log."""
-        return dc.EventLogHMM(self.region, "month", self.fields, states=states)
-
-
-LOGS = (
-    Log("crashes", "fatal crashes, 9 divisions", "fars_crashes_2013_2015.parquet", "region", CRASHES),
-    Log("crashes-states", "fatal crashes, 51 states", "fars_crashes_2013_2015.parquet", "state", CRASHES),
-    Log("stops", "traffic stops, 9 districts", "ms_traffic_stops_2013_2016.parquet", "region", STOPS, "2016-05"),
-)
+LOGS = (CRASHES, CRASHES_BY_STATE, STOPS)
 
 
 def main() -> None:
     """Write all figures, and the numbers behind them to build/."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--quick"]
     folder = Path(arguments[0]) if arguments else ROOT.parent / "shared" / "data"
+    tables = PaperTables(folder)
     splits = 2 if "--quick" in sys.argv else SPLITS
     out = ROOT / "build" / "event-logs"
     out.mkdir(parents=True, exist_ok=True)
     for log in LOGS:
-        dataset = log.dataset(folder)
+        opened = log.opened(tables)
         for states in (2, 3):
-            pictures(log, dataset, states, out)
+            pictures(log, opened, states, out)
     charts, numbers = [], {}
     for log in LOGS:
-        dataset = log.dataset(folder)
+        opened = log.opened(tables)
         for states in (2, 3):
-            found = held_out_curve(log.model(states), dataset, EPSILONS, splits)
+            found = held_out_curve(opened.model(states), opened.dataset, EPSILONS, splits)
             numbers[f"{log.name}, {states} states"] = told(f"{log.title}, {states} states", found)
             title = f"{log.title}, {states} states"
             charts.append(held_out_curves(found.curves(), title=title, reference=float(found.reference.mean())))
@@ -89,9 +51,9 @@ def main() -> None:
     save(tiles(*charts, columns=2), out / "held-out.png")
 
 
-def pictures(log: Log, dataset: Any, states: int, out: Path) -> None:
+def pictures(log: Log, opened: OpenedLog, states: int, out: Path) -> None:
     """The map of states and the profiles at epsilon = 5; the map of two states of crashes is in the guide."""
-    (release,) = dc.simulate(log.model(states), dataset, dc.NoisyStatistics(epsilon=5.0), runs=1, seed=0)
+    (release,) = dc.simulate(opened.model(states), opened.dataset, dc.NoisyStatistics(epsilon=5.0), runs=1, seed=0)
     posterior: Any = release.posterior()
     grid = posterior.coordinates
     chart = tiles(

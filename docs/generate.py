@@ -19,6 +19,8 @@ from discreet import posterior
 from discreet.cli import main
 from discreet.cli.commands.calibrate_command import commands
 from discreet.posterior.exports.pictured import Pictured
+from discreet.studies.index_page import PAPERS
+from discreet.studies.reproductions import REPRODUCTIONS
 
 DOCS = Path(__file__).parent
 PROOFS = DOCS.parent / "src" / "discreet" / "mechanisms"
@@ -39,6 +41,23 @@ COMMANDS = [
     "ledger verify",
 ]
 COMMANDS += [f"calibrate {name}" for name in commands()]
+PAPERS_INTRODUCTION = """# The papers, made again
+
+Every figure and table with computable content of the three papers this library started from, and statements that can
+be checked, by one command:
+
+    discreet reproduce --list
+    discreet reproduce foulds-figure-2 --data FOLDER --out reproduced
+    discreet reproduce all --data FOLDER --out reproduced
+
+Each writes its numbers (JSON, CSV), its picture (SVG, PNG; extra `report`), one paragraph (what the paper reports, what
+we get, why they differ) and its claims: the paper's statement about its own figure, and our numbers against references
+that were computed by other means. `index.html` shows all that are in the folder. A claim that does not hold ends the
+command with an error, after everything is written. Without `--data` made-up tables of the same shape are used, and
+marked. Nothing is paid and nothing is a release.
+
+What the papers got wrong, and what stands in its place: [corrections](theory/corrections.md).
+"""
 
 
 def members(thing: type) -> list[tuple[str, str]]:
@@ -121,12 +140,23 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
+def papers_page() -> str:
+    """Every figure and table that `discreet reproduce` makes, by paper."""
+    parts = [PAPERS_INTRODUCTION]
+    for author, title in PAPERS.items():
+        listed = [one for one in REPRODUCTIONS.values() if one.name.startswith(f"{author}-")]
+        rows = [f"| `{one.name}` | {one.title} | {one.source.split(', ', 1)[-1]} |" for one in listed]
+        parts.append("\n".join([f"## {title}", "", "| name | what it shows | from |", "|---|---|---|", *rows, ""]))
+    return "\n".join(parts)
+
+
 def pages() -> dict[Path, str]:
     """Every generated page and its text."""
     proofs = {
         DOCS / "theory" / f"{proof.parent.name}.md": proof.read_text() for proof in sorted(PROOFS.glob("*/proof.md"))
     }
-    return {DOCS / "reference" / "python.md": python_page(), DOCS / "reference" / "cli.md": cli_page(), **proofs}
+    written = {DOCS / "reproduce.md": papers_page(), DOCS / "reference" / "python.md": python_page()}
+    return {**written, DOCS / "reference" / "cli.md": cli_page(), **proofs}
 
 
 if __name__ == "__main__":

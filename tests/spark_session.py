@@ -7,6 +7,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,6 +52,7 @@ def running(master: str = "local[2]", **settings: str) -> Iterator[Running]:
     builder = builder.config("spark.sql.warehouse.dir", str(folder / "tables"))
     for name, value in (SETTINGS | settings).items():
         builder = builder.config(name, value)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the workers
     before = os.dup(2)
     with open(said, "wb") as stream:
         os.dup2(stream.fileno(), 2)

@@ -32,8 +32,7 @@ from discreet.guarantee import (
     stored,
 )
 from discreet.guarantee.stored import Restated, above, read_today, same
-from discreet.ledger import filters
-from discreet.ledger import ledger as ledger_module
+from discreet.ledger import agreement, filters
 from discreet.ledger.events import request_key
 from discreet.ledger.filters import Filter
 from discreet.mechanisms import MECHANISMS
@@ -222,7 +221,7 @@ def test_equality_locked_people_out(kept: Path, monkeypatch: pytest.MonkeyPatch,
     assert refused > 10
     monkeypatch.undo()
     perturb(monkeypatch, factor, newer=False)
-    monkeypatch.setattr(ledger_module, "same", lambda a, b: a == b)
+    monkeypatch.setattr(agreement, "same", lambda a, b: a == b)
     with pytest.raises(dc.GuaranteeError, match="the one reserved for this recipe"):
         check_all_is_read(kept)
     if factor > 1:

@@ -1,6 +1,7 @@
 """Checks of arguments: one wording for all refusals, `<Type>.<field> must be <range>, got <value>`."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,3 +47,14 @@ def is_number(value: object) -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     return math.isfinite(value) if isinstance(value, float) else abs(value) < 2**1000
+
+
+def meant(word: object, known: Iterable[str]) -> str:
+    """Which of the known names somebody meant who wrote another one: the end of a message, or nothing."""
+    from difflib import get_close_matches
+
+    names = {name.casefold(): name for name in known}
+    asked = word.casefold() if isinstance(word, str) else ""
+    inside = [name for name in names if len(asked) > 2 and asked in name]
+    near = [*get_close_matches(asked, names, 1, 0.6), *inside]
+    return f"; did you mean {names[near[0]]!r}?" if near else ""

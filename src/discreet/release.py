@@ -265,7 +265,9 @@ def load(path: str | os.PathLike[str]) -> Release:
     try:
         body = parse_json(read_text(path))
     except OSError as problem:
-        raise ReleaseError(f"Release file must be readable, got {str(path)!r}: {problem.strerror}") from None
+        beside = f"{os.fspath(path)}.release.json"
+        there = f"; there is {beside!r}" if os.path.isfile(beside) else ": a release that is made writes it to its out"
+        raise ReleaseError(f"Release file must be readable, got {str(path)!r} ({problem.strerror}){there}") from None
     except (ValueError, RecursionError):
         raise ReleaseError(f"Release file must be JSON with every key once, got {str(path)!r}") from None
     return Release.from_json(body)

@@ -116,7 +116,7 @@ def test_plan_does_not_count_rows(run: Callable, study: Callable) -> None:
     (folder / "study.toml").write_text(text)
     ran = run("plan", "study.toml", "--runs", "3", "--only", "smoking")
     assert ran.code == 4
-    assert "Schema.n must be declared in the study or given as --n" in ran.err
+    assert "Schema.n must be declared in the study, as n = 1000, or given, as --n 1000" in ran.err
     assert run("plan", "study.toml", "--runs", "3", "--only", "smoking", "--n", "60").code == 0
 
 

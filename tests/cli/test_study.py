@@ -62,7 +62,7 @@ BAD: list[tuple[str, str, str, type[DiscreetError], str, bool]] = [
     ("database", '"patients.csv"', '{url="postgresql://u:secret@h/d", table="a.b"}', SchemaError, "only files", True),
     ("cluster", '"patients.csv"', '{spark="patients"}', SchemaError, "only files", True),
     ("address", '"patients.csv"', '"postgresql://u:secret@h/d"', SchemaError, "only files", False),
-    ("ledger address", '"study.ledger"', '"postgresql://u:secret@h/d"', SchemaError, "only files", False),
+    ("ledger address", '"study.ledger"', '"postgresql://u:secret@h/d"', SchemaError, "must have no password", False),
     ("empty id", '"patients-2026"', '""', SchemaError, "Study.id must be", True),
     ("relation", '"replace-one"', '"swap"', SchemaError, "Schema.relation must be", True),
     (

@@ -1,16 +1,19 @@
-"""A ledger of epsilon = 1 in a folder of its own, and a way to run Python in other processes."""
+"""A ledger of epsilon = 1 in a folder of its own, a database for ledgers, and a way to run Python in other processes."""
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from discreet.guarantee import Budget
 from discreet.ledger import Ledger
+from postgres_server import Server, served_or_skipped
 
 Start = Callable[..., "subprocess.Popen[str]"]
+NUMBERS = count()
 
 
 @pytest.fixture
@@ -21,6 +24,21 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def ledger(path: Path) -> Ledger:
     return Ledger.create(path, Budget(epsilon=1))
+
+
+@pytest.fixture(scope="session")
+def durable() -> Iterator[Server]:
+    """A server that waits for its disk: a ledger is made on no other."""
+    with served_or_skipped(durable=True) as server:
+        yield server
+
+
+@pytest.fixture
+def address(durable: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a ledger that is not there yet, in a database of its own; heads are noted in a folder of the test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with durable.database(f"ledgers_{next(NUMBERS)}") as url:
+        yield f"{url}&ledger=patients"
 
 
 @pytest.fixture

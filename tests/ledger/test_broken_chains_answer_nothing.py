@@ -21,7 +21,8 @@ from discreet.guarantee import Budget, PureDP
 from discreet.ledger import Ledger
 from discreet.ledger.events import Event, entry_id, request_key
 from discreet.ledger.sqlite import FORMAT, SCHEMAS
-from discreet.ledger.verified import DIGEST, Index, VerifiedStore
+from discreet.ledger.verified import DIGEST, Index
+from discreet.ledger.verified_store import VerifiedStore
 
 REQUESTS, SETTLED = 5, 4
 EVENTS = "SELECT seq, kind, entry, body, previous, hash FROM events"
@@ -166,7 +167,7 @@ def test_a_process_that_comes_later_is_refused(path: Path, tamper: Tamper) -> No
 
 def test_without_a_head_file_a_cut_tail_answers_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted twin: the chain alone, as it was checked before there were heads."""
-    monkeypatch.setattr(VerifiedStore, "_lags", lambda self: False)
+    monkeypatch.setattr(VerifiedStore, "_lags", lambda *_: False)
     with pytest.raises(AssertionError):
         cut_or_broken(path, LAST_SETTLE)
 

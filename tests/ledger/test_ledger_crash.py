@@ -40,10 +40,10 @@ ledger.reserve(PureDP(0.4), {"label": "killed"})
 KILLED_BEFORE_COMMIT = """
 import os, signal, sys
 from discreet.ledger import Ledger
-from discreet.ledger.sqlite import Events, SqliteStore
+from discreet.ledger.sqlite import SqliteStore
 
 ledger = Ledger.open(sys.argv[1])
-with SqliteStore(sys.argv[1]).write() as events:
+with SqliteStore(sys.argv[1]).noting() as events:
     events._connection.execute("PRAGMA cache_spill = 1")
     events._connection.execute("PRAGMA cache_size = 1")
     events.append("settle", "x", {"release": {"filling": "x" * 100_000}}, events.last())

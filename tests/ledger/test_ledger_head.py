@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.errors import LedgerError
 from discreet.guarantee import Budget, PureDP
 from discreet.ledger import Ledger
-from discreet.ledger.events import HeadFile
+from discreet.ledger.heads import HeadFile
 
 
 def noted(path: Path) -> tuple[int, str]:

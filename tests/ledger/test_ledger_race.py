@@ -8,7 +8,7 @@ from subprocess import Popen
 
 from discreet.guarantee import Budget
 from discreet.ledger import Ledger
-from discreet.ledger.events import HeadFile
+from discreet.ledger.heads import HeadFile
 
 Start = Callable[..., "Popen[str]"]
 

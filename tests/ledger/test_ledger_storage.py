@@ -137,7 +137,7 @@ def test_a_ledger_switched_to_wal_mode_is_switched_back(ledger: Ledger, path: Pa
 
 
 def test_every_connection_waits_for_the_disk(ledger: Ledger) -> None:
-    with sqlite.SqliteStore(ledger.path).write() as events:
+    with sqlite.SqliteStore(ledger.path).noting() as events:
         assert events._connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
         assert events._connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 

@@ -13,7 +13,8 @@ import pytest
 from discreet.errors import LedgerError
 from discreet.guarantee import Budget, PureDP
 from discreet.ledger import Ledger
-from discreet.ledger.events import Event, Head, HeadFile
+from discreet.ledger.events import Event
+from discreet.ledger.heads import Head, HeadFile
 from discreet.ledger.sqlite import FORMAT, SCHEMAS
 
 

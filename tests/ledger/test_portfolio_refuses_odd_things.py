@@ -28,8 +28,9 @@ from discreet.guarantee import (
     Repeated,
     Within,
 )
-from discreet.ledger import Ledger, members
-from discreet.ledger import ledger as ledger_module
+from discreet.ledger import Ledger, agreement, members
+from discreet.ledger.base import created
+from discreet.ledger.events import entry_id
 from discreet.ledger.portfolio import Portfolio
 from discreet.ledger.sqlite import SqliteStore
 
@@ -171,8 +172,8 @@ def test_a_closed_ledger_pays_nothing_more_and_still_answers(path: Path) -> None
 def test_a_refusal_of_a_long_ledger_does_not_look_back(shared: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Prices of 100,000 entries in every other filter would hold up all writers."""
     shared.reserve(ApproxDP(0.1, 1e-9), {"a": 1})
-    monkeypatch.setattr(ledger_module, "MOST_ADVISED", 1)
-    monkeypatch.setattr(ledger_module, "other_filters", lambda *_: pytest.fail("looked back"))
+    monkeypatch.setattr(agreement, "MOST_ADVISED", 1)
+    monkeypatch.setattr(agreement, "other_filters", lambda *_: pytest.fail("looked back"))
     with pytest.raises(BudgetExceeded):
         shared.reserve(PureDP(30), {"a": 2})
 
@@ -215,12 +216,12 @@ def rebuilt(ledger: Ledger, folder: Path, change: Change, moved: bool = False) -
     for i, content in enumerate(reserves):
         change(i, content)
     store = SqliteStore(folder / "altered.ledger")
-    store.create(contents[0][2])
-    with store.write() as events:
+    store.create([created(contents[0][2])])
+    with store.noting() as events:
         last = events.last()
         for kind, entry, content in contents[1:]:
             if moved and kind == "reserve":
-                entry = ledger_module.entry_id(content["request"], last.seq + 1)
+                entry = entry_id(content["request"], last.seq + 1)
             last = events.append(kind, entry, content, last)
     return Ledger.open(store.path)
 
@@ -327,8 +328,8 @@ def test_an_entry_without_members_is_not_continued(path: Path, tmp_path: Path) -
 
 
 def test_a_portfolio_without_delta_is_not_read(tmp_path: Path) -> None:
-    SqliteStore(tmp_path / "x.ledger").create(
-        {"accounting": 1, "format": 2, "budget": {"epsilon": 1.0, "delta": None}, "filter": "portfolio", "limit": "1"}
-    )
+    budget = {"epsilon": 1.0, "delta": None}
+    first = created({"accounting": 1, "format": 2, "budget": budget, "filter": "portfolio", "limit": "1"})
+    SqliteStore(tmp_path / "x.ledger").create([first])
     with pytest.raises(LedgerError, match="this version can read"):
         Ledger.open(tmp_path / "x.ledger")

@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet import sources
+from discreet.checks import meant
 from discreet.cli.declaring.undeclared import declared_part
-from discreet.errors import DiscreetError, GuaranteeError, QueryError, SchemaError
+from discreet.errors import DiscreetError, GuaranteeError, LedgerError, QueryError, SchemaError
 from discreet.guarantee import Guarantee
+from discreet.ledger.postgres.postgres_address import LedgerAddress, is_address
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import MODELS, Model
 from discreet.queries.cell_classes import cells_in_words
@@ -72,7 +74,7 @@ class Study:
     id: str
     folder: Path
     data: str
-    ledger: Path
+    ledger: Path | str
     schema: Schema
     releases: tuple[Request, ...]
     csv: Csv | None = None
@@ -84,7 +86,7 @@ class Study:
         body: Mapping[str, Any] = _read(file)
         _check_keys("Study", body, REQUIRED, OPTIONAL, SchemaError)
         body = declared_part(str(file), body)
-        data, ledger = (_file_name(f"Study.{key}", body[key]) for key in ("data", "ledger"))
+        data = _file_name("Study.data", body["data"])
         schema = _schema(body)
         requests = body["release"]
         if not isinstance(requests, list) or not requests:
@@ -93,7 +95,7 @@ class Study:
             id=_text("Study.id", body.get("id", data)),
             folder=file.parent,
             data=data,
-            ledger=file.parent / ledger,
+            ledger=_ledger(body["ledger"], file.parent),
             schema=schema,
             releases=tuple(_request(number, spec, file.parent) for number, spec in enumerate(requests, start=1)),
             csv=_csv(body["csv"]) if "csv" in body else None,
@@ -113,20 +115,26 @@ class Study:
 
     def open(self) -> sources.Dataset:
         """The dataset of the study; under replace-one its units are counted, and no cell is looked at."""
+        if not (os.path.isfile(self.pattern) or glob.glob(self.pattern, recursive=True)):
+            raise SchemaError(
+                f"Study.data must be an existing file or a glob that matches one, got {self.data!r}: put the table at "
+                f"{str(self.folder / self.data)!r}, or write as data where it is from {str(self.folder)!r}"
+            )
         return sources.open(self.pattern, self.schema, id=self.id, csv=self.csv)
 
     def only(self, name: str | None) -> tuple[Request, ...]:
         """All releases, or the one called `name`."""
         chosen = tuple(request for request in self.releases if name in (None, request.name))
         if not chosen:
-            raise QueryError(f"Study.release must contain {name!r}, got {[request.name for request in self.releases]}")
+            names = [request.name for request in self.releases]
+            raise QueryError(f"Study.release must contain {name!r}, got {names}{meant(name, names)}")
         return chosen
 
     def _check_files(self, file: Path) -> None:
         """Names and files are used once; a release never overwrites the data, the ledger or the study."""
         taken = {
             (self.folder / self.data).resolve(): "data",
-            self.ledger.resolve(): "ledger",
+            Path(self.ledger).resolve(): "ledger",
             file.resolve(): "study file",
         }
         names: set[str] = set()
@@ -147,11 +155,23 @@ def _read(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_text(file, LARGEST))
     except OSError as problem:
-        raise SchemaError(f"Study file must be readable, got {str(file)!r}: {problem.strerror}") from None
+        inside = file / "study.toml"
+        found = f"there is {str(inside)!r}" if os.path.isfile(inside) else "discreet init makes one"
+        raise SchemaError(f"Study file must be readable, got {str(file)!r} ({problem.strerror}): {found}") from None
     except (ValueError, RecursionError) as problem:
         # a decoding error would quote bytes of whatever file was named by mistake, perhaps the data
         detail = f": {problem}" if isinstance(problem, tomllib.TOMLDecodeError) else ""
         raise SchemaError(f"Study file must be TOML, got {str(file)!r}{detail}") from None
+
+
+def _ledger(given: Any, folder: Path) -> Path | str:
+    """A file beside the study, or the address of a ledger in a database."""
+    if not is_address(given):
+        return folder / _file_name("Study.ledger", given)
+    try:
+        return str(LedgerAddress.read(given))
+    except LedgerError as problem:
+        raise SchemaError(f"Study.ledger: {problem}") from None
 
 
 def _schema(body: Mapping[str, Any]) -> Schema:
@@ -223,7 +243,7 @@ def _build(noun: str, kinds: Mapping[str, type[Any]], spec: Any, error: type[Dis
     """`recipe.build`, after naming the key that is missing or unknown."""
     kind = spec.get("kind") if isinstance(spec, Mapping) else spec
     if not isinstance(spec, Mapping) or not isinstance(kind, str) or kind not in kinds:
-        raise error(f"{noun}.kind must be one of {sorted(kinds)}, got {kind!r}")
+        raise error(f"{noun}.kind must be one of {sorted(kinds)}, got {kind!r}{meant(kind, kinds)}")
     needed, optional = arguments_of(kinds[kind])
     _check_keys(kinds[kind].__name__, spec, ("kind", *needed), optional, error)
     return build(noun, kinds, spec, error)

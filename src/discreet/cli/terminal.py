@@ -187,7 +187,7 @@ def report(problem: BaseException, *, as_json: bool) -> int:
         text, code = str(problem), problem.exit_code
     elif callable(getattr(problem, "format_message", None)):  # the command line was not understood
         kind, code = "UsageError", USAGE
-        text = problem.format_message()  # type: ignore[attr-defined]
+        text = problem.format_message() + _as_in(problem)  # type: ignore[attr-defined]
     elif isinstance(problem, KeyboardInterrupt):
         text, code = str(problem) or "interrupted", INTERRUPTED
     else:
@@ -199,6 +199,14 @@ def report(problem: BaseException, *, as_json: bool) -> int:
     if as_json:
         emit({**done, "error": {**done.get("error", {}), "type": kind, "message": line}})
     return code
+
+
+def _as_in(problem: BaseException) -> str:
+    """The first example of the command that was not understood."""
+    context: Any = getattr(problem, "ctx", None)
+    asked = getattr(getattr(context, "command", None), "help", None) or ""
+    lines = [line.strip() for line in asked.partition("Example:")[2].splitlines() if line.strip()]
+    return f"; for example: {lines[0]}" if lines else ""
 
 
 def _place(problem: BaseException) -> str:

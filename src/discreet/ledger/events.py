@@ -6,32 +6,19 @@ The chain has no secret: whoever may write the file could rebuild it. A custodia
 (`Ledger.head`) elsewhere can tell: no rebuilt or older chain that lacks this hash passes `Ledger.verify(head)`.
 
 An entry: one reserved guarantee, the public recipe it pays for and, once settled, the release it paid for.
-
-The head file: beside the ledger, the last event of its chain. A chain that was cut is a valid chain; this tells.
-
-    study.ledger        all events, each with the hash of the one before
-    study.ledger.head   {"seq": 7, "hash": …}: replaced, and durable, before an answer leaves and before rows are read
-
-A head behind the chain is what a crash leaves between the two files, and is caught up. A head that the chain does not
-contain means that the ledger lost events, or was rebuilt: nothing more is paid from it. Heads are written by the writer
-of the ledger alone, under its lock, so they never go back.
 """
 
 import json
-import os
 import re
-import stat
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Literal
 
 from discreet.errors import DiscreetError, LedgerError
 from discreet.guarantee import Guarantee, from_json, stored
-from discreet.recipe import parse_json, read_text
+from discreet.recipe import parse_json
 
 __all__ = [
     "LEAST",
@@ -39,8 +26,6 @@ __all__ = [
     "Charge",
     "Entry",
     "Event",
-    "Head",
-    "HeadFile",
     "Kind",
     "Row",
     "accounting_of",
@@ -59,12 +44,7 @@ Row = tuple[int, str, str, str | None, str, str, str]  # seq, kind, entry, reque
 Kind = Literal["create", "reserve", "settle", "migrate"]
 ORIGIN = "0" * 64
 
-FORMAT = "discreet ledger head"
 LEAST = Decimal("0.999999999")  # of a price, within one version of the accounting
-LARGEST = 2**20  # bytes of a head file: a head, and one line for each time one was accepted
-
-UNREADABLE = "Ledger head file must be a head that discreet wrote, got something else in {}; nothing was released"
-UNWRITABLE = "Ledger head file must be writable, with its folder, got {}; nothing was released"
 
 
 def canonical(field: str, content: Mapping[str, Any]) -> str:
@@ -220,66 +200,3 @@ def read_entry(reserve: Event, settle: Event | None, *, is_new: bool = False) ->
         raise LedgerError(
             f"Ledger event {reserve.seq} must be a reservation this version can read, got another"
         ) from None
-
-
-@dataclass(frozen=True)
-class Head:
-    """The number and hash of the last event; `accepted` are those taken on trust, each with the time of it."""
-
-    seq: int
-    hash: str
-    accepted: tuple[tuple[int, str], ...] = ()
-
-
-class HeadFile:
-    """The head file of a ledger; beside the file itself, whatever links lead to it."""
-
-    def __init__(self, ledger: Path) -> None:
-        self._ledger = Path(os.path.realpath(ledger))
-        self.path = Path(f"{self._ledger}.head")
-
-    def read(self) -> Head | None:
-        """The noted head; None without a file, and a LedgerError for anything that is not a head."""
-        try:
-            body = parse_json(read_text(self.path, LARGEST))
-            if body.pop("format") != FORMAT:
-                raise ValueError("other format")
-            accepted = tuple((int(seq), str(when)) for seq, when in body.pop("accepted", ()))
-            head = Head(accepted=accepted, **body)
-            if type(head.seq) is not int or type(head.hash) is not str:
-                raise ValueError("other types")
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-            raise LedgerError(UNREADABLE.format(self.path)) from None
-        return head
-
-    def write(self, head: Head) -> None:
-        """Replace the head, durably: afterwards a power cut brings back no older one. Only under the ledger's lock."""
-        made = Path(f"{self.path}-new")
-        try:
-            made.unlink(missing_ok=True)  # of a writer that was killed
-            self.make(made, head, self._ledger.stat().st_mode)
-            made.replace(self.path)
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-        except OSError:
-            with suppress(OSError):
-                made.unlink(missing_ok=True)
-            raise LedgerError(UNWRITABLE.format(self.path)) from None
-
-    @staticmethod
-    def make(path: Path, head: Head, mode: int) -> None:
-        """A new file that holds the head; whoever may read the ledger may read it."""
-        body: dict[str, Any] = {"format": FORMAT, "seq": head.seq, "hash": head.hash}
-        if head.accepted:
-            body["accepted"] = head.accepted
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(file, "w", encoding="utf-8") as stream:
-            os.fchmod(stream.fileno(), stat.S_IMODE(mode))
-            stream.write(json.dumps(body) + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())

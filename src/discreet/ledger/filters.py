@@ -126,7 +126,7 @@ class Filter:
             told = ", ".join(f"{name} {self.describe(amount, budget)}" for name, amount in amounts.items())
             together = asked[0] if len(asked) == 1 else Composed(tuple(asked))
             asks = "" if self.unit == "epsilon" else f"{in_brief(together, budget)} asked; "
-            raise BudgetExceeded(f"Ledger.reserve must stay within the budget of {budget}: {asks}{told}")
+            raise BudgetExceeded(f"Ledger.reserve must stay within the budget of {budget}: {asks}{told}; ask for less")
         return tuple(made)
 
     def epsilon_at(self, amount: Decimal, budget: Budget) -> float | None:

@@ -8,40 +8,42 @@ entry reserved: the budget is gone, and the same request may resume it without a
 has left yet.
 """
 
-import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
+from discreet.errors import GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Guarantee, stored
-from discreet.guarantee.stored import same
+from discreet.ledger.agreement import Request, Terms, new_requests
+from discreet.ledger.base import created
+from discreet.ledger.copying import confirm, move
 from discreet.ledger.events import (
     LEAST,
     Charge,
     Entry,
+    Event,
     entry_id,
     plain,
     read_entry,
     request_key,
     reserve_content,
 )
-from discreet.ledger.filters import MOST_ADVISED, SMALLEST_REQUEST, filter_for, other_filters
+from discreet.ledger.filters import SMALLEST_REQUEST, filter_for
 from discreet.ledger.fitting import still_fits
-from discreet.ledger.sqlite import FORMAT, SqliteStore
+from discreet.ledger.places import Place, store_at
+from discreet.ledger.sqlite_tables import FORMAT
 from discreet.ledger.verification import read_create, replay
-from discreet.ledger.verified import EXACT, VerifiedEvents, VerifiedStore
+from discreet.ledger.verified import EXACT, VerifiedEvents
+from discreet.ledger.verified_store import VerifiedStore
 
 __all__ = ["Ledger", "Request"]
 
-Request = tuple[Guarantee, Mapping[str, Any]]  # what is asked for, and its recipe
-
 
 class Ledger:
-    """A budget for one population and everything ever paid from it, in one file. Made by `create` or `open`."""
+    """A budget for one population and everything ever paid from it; in a file or a database, by `create` or `open`."""
 
     def __init__(self, store: VerifiedStore) -> None:
         if not isinstance(store, VerifiedStore):
@@ -49,13 +51,21 @@ class Ledger:
         self._store = store
         with store.read() as events:
             self.budget, self.filter, self.limit, self._accounting = read_create(events.at(1))
+        self._terms = Terms(self.budget, self.filter, self.limit)
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], budget: Budget, filter: str | None = None) -> Self:  # noqa: A002
-        """Make a new ledger file; an existing one is never overwritten.
+    def create(
+        cls,
+        path: Place,
+        budget: Budget,
+        filter: str | None = None,  # noqa: A002
+        acknowledge: Iterable[str] = (),
+    ) -> Self:
+        """Make a new ledger, in a file or at "postgresql://…?ledger=name"; an existing one is never overwritten.
 
         Without `filter`, a budget of epsilon alone adds up epsilon (`"pure"`); one with delta is a `"portfolio"`, which
-        pays for every kind of guarantee. A budget cannot be raised: another ledger adds its own to it.
+        pays for every kind of guarantee. A budget cannot be raised: another ledger adds its own to it. Of two ledgers
+        in one database only one pays for a dataset, unless the other was made to `acknowledge` the id of it.
         """
         if not isinstance(budget, Budget):
             raise GuaranteeError(f"Ledger.budget must be a Budget, got {budget!r}")
@@ -64,35 +74,52 @@ class Ledger:
         if limit < SMALLEST_REQUEST:  # every request would be refused
             least = f"at least {SMALLEST_REQUEST:.0e} in {chosen.unit}"
             raise GuaranteeError(f"Ledger.budget must be {least}, got {plain(limit)} from {budget}")
-        store = SqliteStore(path)
-        store.create(
-            {
-                "accounting": stored.ACCOUNTING,  # of the limit
-                "format": FORMAT,
-                "nonce": secrets.token_hex(16),  # no two ledgers share a hash, not even of equal budgets and entries
-                "budget": budget.to_json(),
-                "filter": chosen.name,
-                "limit": plain(limit),
-            }
-        )
+        content = {
+            "accounting": stored.ACCOUNTING,  # of the limit
+            "format": FORMAT,
+            "nonce": secrets.token_hex(16),  # no two ledgers share a hash, not even of equal budgets and entries
+            "budget": budget.to_json(),
+            "filter": chosen.name,
+            "limit": plain(limit),
+        }
+        known = {"acknowledged": names} if (names := _names(acknowledge)) else {}
+        store = store_at(path)
+        store.create([created({**content, **known})])
         return cls(VerifiedStore(store))
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Self:
+    def open(cls, path: Place) -> Self:
         """Open an existing ledger and verify its chain; a missing one is an error, never a fresh budget."""
-        return cls(VerifiedStore(SqliteStore(path)))
+        return cls(VerifiedStore(store_at(path)))
 
     @classmethod
-    def accept_head(cls, path: str | os.PathLike[str], head: str | None = None) -> Self:
+    def accept_head(cls, path: Place, head: str | None = None) -> Self:
         """Verify a ledger whose head file is lost and take its chain as it is, for good; the head file records it.
 
         Nothing tells then whether the ledger lost its last events, but a `head` noted elsewhere.
         """
-        store = VerifiedStore(SqliteStore(path), trusting=True)
+        store = VerifiedStore(store_at(path), trusting=True)
         ledger = cls(store)
         ledger.verify(head)
         store.accept()
         return ledger
+
+    def copy_to(self, path: Place) -> Self:
+        """Move the ledger to another place and close it here; refused requests name the new place from then on.
+
+        The events stay as they are, hashes and all. After a crash the same copy again goes on where it stopped.
+        """
+        self.verify()
+        target = store_at(path)
+        head = move(self._store, target)
+        copied = self.open(path)
+        copied.verify(head)
+        confirm(self._store, target)
+        return copied
+
+    def grant(self, role: str) -> None:
+        """Let a role of the database pay from the ledgers in it: it may read them and append, and nothing else."""
+        self._store.grant(role)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).open, (str(self.path),)  # another process opens the file itself
@@ -102,12 +129,19 @@ class Ledger:
 
     def __str__(self) -> str:
         spent, left = (self.filter.describe(amount, self.budget) for amount in (self.spent(), self.remaining()))
-        return f"budget {self.budget}; spent {spent}; left {left}"
+        moved = "" if (place := self.moved_to) is None else f"; closed, and spent in {place}"
+        return f"budget {self.budget}; spent {spent}; left {left}{moved}"
 
     @property
-    def path(self) -> Path:
-        """The absolute path of the file."""
+    def path(self) -> Path | str:
+        """The absolute path of the file, or the address of the database."""
         return self._store.path
+
+    @property
+    def moved_to(self) -> str | None:
+        """Where its budget is spent, if it was copied and is closed here."""
+        with self._store.read() as events:
+            return events.moved_to()
 
     def reserve(self, guarantee: Guarantee, recipe: Mapping[str, Any]) -> Entry:
         """Spend the guarantee durably, or refuse and write nothing. A known recipe returns its entry and is free.
@@ -124,23 +158,31 @@ class Ledger:
         """
         keys = [request_key(recipe) for _, recipe in requests]
         with localcontext(EXACT), self._store.read() as events:
-            known = self._known(events, keys, requests)
-            self._quoted(events, list(_new(keys, requests, known).values()))  # slow prices: not under the lock
-        with localcontext(EXACT), self._store.write() as events:
-            known = self._known(events, keys, requests)
-            new = _new(keys, requests, known)
-            charges = self._quoted(events, list(new.values()))
+            known = self._terms.known(events, keys, requests)
+            new = new_requests(keys, requests, known)
+            self._terms.check_open(events, known, new)
+            self._terms.quoted(events, list(new.values()))  # slow prices: not under the lock
+
+        def pay(events: VerifiedEvents) -> dict[str, Entry]:
+            known = self._terms.known(events, keys, requests)
+            new = new_requests(keys, requests, known)
+            self._terms.check_open(events, known, new)
+            charges = self._terms.quoted(events, list(new.values()))
             seq = events.last().seq
             for (key, (guarantee, recipe)), charge in zip(new.items(), charges, strict=True):
                 seq += 1
                 made = events.append("reserve", entry_id(key, seq), reserve_content(guarantee, recipe, charge))
                 known[key] = read_entry(made, None, is_new=True)
-        return tuple(known[key] for key in keys)
+            return known
+
+        with localcontext(EXACT):
+            paid = self._store.write(pay)
+        return tuple(paid[key] for key in keys)
 
     def quote(self, guarantees: Sequence[Guarantee]) -> tuple[Charge, ...]:
         """What one purchase of new requests would be charged now, or why it is refused; nothing is written."""
         with localcontext(EXACT), self._store.read() as events:
-            return self._quoted(events, [(guarantee, {}) for guarantee in guarantees])
+            return self._terms.quoted(events, [(guarantee, {}) for guarantee in guarantees])
 
     def price(self, guarantee: Guarantee) -> Decimal:
         """What reserving the guarantee would spend now, in the filter's unit; nothing is written."""
@@ -167,14 +209,17 @@ class Ledger:
         """Store the release of a reserved entry, once, and return the stored one: only that may leave."""
         if not isinstance(release, Mapping):
             raise LedgerError(f"Ledger.settle release must be a mapping, got a {type(release).__name__}")
-        with self._store.write() as events:
-            reserved = events.reserved(entry.id)
+
+        def store(events: VerifiedEvents) -> Event:
+            reserved, settled = events.reserved(entry.id), events.settled(entry.id)
             if reserved is None or reserved.content()["request"] != entry.request:
                 raise LedgerError(f"Ledger.settle entry must be reserved in this ledger, got {entry.id!r}")
-            stored = events.settled(entry.id)
-            if stored is None:
-                stored = events.append("settle", entry.id, {"release": dict(release)})
-        answer: dict[str, Any] = stored.content()["release"]
+            if settled is None:
+                self._terms.check_open(events, {}, {entry.request: entry})
+                settled = events.append("settle", entry.id, {"release": dict(release)})
+            return settled
+
+        answer: dict[str, Any] = self._store.write(store).content()["release"]
         return answer
 
     def spent(self) -> Decimal:
@@ -220,81 +265,10 @@ class Ledger:
         found = [f"limit set by accounting {self._accounting}: today's is lower"] if generous else []
         return (*found, *cheap)
 
-    def _quoted(self, events: VerifiedEvents, requests: Sequence[Request]) -> tuple[Charge, ...]:
-        """The charges for new requests made at once, in order; a BudgetExceeded says why they are refused."""
-        guarantees = [guarantee for guarantee, _ in requests]
-        for guarantee in guarantees:
-            if not isinstance(guarantee, Guarantee):
-                raise GuaranteeError(f"Ledger.reserve guarantee must be a Guarantee, got a {type(guarantee).__name__}")
-        if not guarantees:
-            return ()
-        first, last = events.first_reserve(), events.last_reserve()
-        _check_neighbours(guarantees if first is None else [read_entry(first, None).guarantee, *guarantees])
-        before = None if last is None else read_entry(last, None).charge
-        try:
-            return self.filter.charges(before, guarantees, self.budget, self.limit)
-        except BudgetExceeded as refusal:
-            told = str(refusal)
-        if events.last().seq <= MOST_ADVISED:  # else others would wait for it
-            history = [read_entry(event, None).guarantee for event in events if event.kind == "reserve"]
-            told += other_filters([*history, *guarantees], self.budget, self.filter)
-        raise BudgetExceeded(told)
 
-    def _known(self, events: VerifiedEvents, keys: Sequence[str], requests: Sequence[Request]) -> dict[str, Entry]:
-        """The entries of requests that were made before; what has left stays, and only what was paid is resumed."""
-        found: dict[str, Entry] = {}
-        for key, (guarantee, _) in zip(keys, requests, strict=True):
-            reserve = events.requested(key)
-            if reserve is not None:
-                entry = read_entry(reserve, events.settled(reserve.entry))
-                if entry.release is None and not self._is_fair(events, entry, reserve.seq):
-                    raise LedgerError(f"Ledger entry {entry.id} must have spent its price: the ledger was altered")
-                found[key] = _resumed(entry, key, guarantee)
-        return found
-
-    def _is_fair(self, events: VerifiedEvents, entry: Entry, seq: int) -> bool:
-        """What an older accounting charged stays charged; today's must be the price."""
-        older = entry.accounting < stored.ACCOUNTING
-        last = None if entry.members is None else events.reserve_before(seq)
-        before = None if last is None else read_entry(last, None).charge
-        return older or self.filter.fair(before, entry.charge, entry.guarantee, self.budget)[0]
-
-
-def _new(keys: Sequence[str], requests: Sequence[Request], known: Mapping[str, Entry]) -> dict[str, Request]:
-    """The requests that were not made before, each once."""
-    new: dict[str, Request] = {}
-    for key, request in zip(keys, requests, strict=True):
-        held = request if key in known else new.setdefault(key, request)
-        if held is not request and not same(held[0], request[0]):
-            raise GuaranteeError(f"Ledger.reserve guarantee must be one for each recipe, got another, {request[0]!r}")
-    return new
-
-
-def _check_neighbours(guarantees: Sequence[Guarantee]) -> None:
-    """Guarantees between different neighbours do not add up."""
-    held = guarantees[0]
-    for guarantee in guarantees[1:]:
-        if (held.relation, held.unit) != (guarantee.relation, guarantee.unit):
-            raise GuaranteeError(
-                f"Ledger.reserve guarantee must hold for {held.relation} of a {held.unit}, as the entries before it, "
-                f"got {guarantee.relation} of a {guarantee.unit}"
-            )
-
-
-def _resumed(entry: Entry, request: str, guarantee: Guarantee) -> Entry:
-    """A known request; while nothing has left, only the guarantee that was paid for may be resumed.
-
-    An older accounting may have priced it otherwise: the law of the answer is that of the recipe, and what was charged
-    stays charged.
-    """
-    if entry.request != request:
-        raise LedgerError(f"Ledger entry {entry.id} must be filed under its own request: the ledger was altered")
-    if entry.release is not None:
-        return entry
-    held = entry.guarantee
-    older = entry.accounting < stored.ACCOUNTING and (held.relation, held.unit) == (guarantee.relation, guarantee.unit)
-    if not older and not same(held, guarantee):
-        raise GuaranteeError(
-            f"Ledger.reserve guarantee must be the one reserved for this recipe, {held!r}, got {guarantee!r}"
-        )
-    return entry
+def _names(acknowledge: Iterable[str]) -> list[str]:
+    """Dataset ids, each once and in order."""
+    names = sorted(set(acknowledge)) if not isinstance(acknowledge, str) else [acknowledge]
+    if not all(isinstance(name, str) and name for name in names):
+        raise LedgerError("Ledger.create acknowledge must be dataset ids, got something else")
+    return names

@@ -10,48 +10,23 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from discreet.errors import LedgerError
 from discreet.guarantee.stored import ACCOUNTING
-from discreet.ledger.events import Event, Head, HeadFile, Kind, Row, canonical
+from discreet.ledger.base import Events
+from discreet.ledger.events import Event, Row
+from discreet.ledger.heads import Head, HeadFile
+from discreet.ledger.sqlite_tables import APPLICATION_ID, CLOSED, FORMAT, SCHEMAS, recognise
 
-__all__ = ["Events", "SqliteStore"]
+__all__ = ["SqliteEvents", "SqliteStore"]
 
-FORMAT = 2  # 2: several filters at once, and events of a migration
-APPLICATION_ID = 0x64636C67  # "dclg"
+T = TypeVar("T")
+
 BUSY_SECONDS = 60.0
-
-# The last trigger also stops INSERT OR REPLACE, which deletes rows without asking the delete trigger.
-TABLE = """CREATE TABLE events (
-  seq INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL CHECK (kind IN ({})),
-  entry TEXT NOT NULL,
-  request TEXT UNIQUE CHECK ((request IS NOT NULL) = (kind = 'reserve')),
-  body TEXT NOT NULL,
-  previous TEXT NOT NULL UNIQUE,
-  hash TEXT NOT NULL UNIQUE,
-  UNIQUE (kind, entry)
-)"""
-AROUND = (
-    "CREATE INDEX events_of_kind ON events (kind, seq)",
-    "CREATE TRIGGER no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END",
-    "CREATE TRIGGER no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END",
-    """CREATE TRIGGER only_append BEFORE INSERT ON events
-WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events)
-  OR EXISTS (SELECT 1 FROM events WHERE kind = NEW.kind AND entry = NEW.entry)
-  OR EXISTS (SELECT 1 FROM events WHERE request = NEW.request)
-  OR EXISTS (SELECT 1 FROM events WHERE previous = NEW.previous)
-  OR EXISTS (SELECT 1 FROM events WHERE hash = NEW.hash)
-BEGIN SELECT RAISE(ABORT, 'append-only'); END""",
-)
-SCHEMAS = {
-    1: (TABLE.format("'create', 'reserve', 'settle'"), *AROUND),
-    2: (TABLE.format("'create', 'reserve', 'settle', 'migrate'"), *AROUND),
-}
 
 COLUMNS = "SELECT seq, kind, entry, body, previous, hash FROM events "
 ROWS = "SELECT seq, kind, entry, request, body, previous, hash FROM events "
@@ -61,6 +36,7 @@ READ_ONLY = "Ledger must be writable, with its folder; nothing was released"
 DISK = "Ledger must be on a disk that can be read and has room; nothing was released"
 CANNOT_OPEN = "Ledger must be a file that can be opened, in a folder that can be written to; nothing was released"
 TAKEN = "Ledger.path must be a new file, because a ledger is never overwritten (Ledger.open opens one), got {}"
+NO_FOLDER = "Ledger.path must be in a folder that can be written to, got {}"
 DAMAGED = "Ledger must be an undamaged ledger file; nothing was released"
 SENTENCES = {
     sqlite3.SQLITE_BUSY: BUSY,
@@ -75,16 +51,11 @@ SENTENCES = {
 }
 
 
-class Events:
-    """The events of one transaction; each is checked against its hash as it is read."""
+class SqliteEvents(Events):
+    """The events of one transaction of a file."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-
-    def __iter__(self) -> Iterator[Event]:
-        """All events in order, unchecked: for a reader that checks the whole chain."""
-        for row in self._connection.execute(COLUMNS + "ORDER BY seq"):
-            yield Event(*row)
 
     def last(self) -> Event:
         """The end of the chain; every ledger has at least its create event."""
@@ -102,12 +73,13 @@ class Events:
         """The event with this sequence number."""
         return self._one("WHERE seq = ?", seq)
 
-    def append(self, kind: Kind, entry: str, content: dict[str, Any], last: Event | None) -> Event:
-        """Continue the chain after `last`; durable once the transaction ends."""
-        event = Event.after(last, kind, entry, canonical(f"Ledger.{kind} content", content))
-        row = (event.seq, kind, entry, content.get("request"), event.body, event.previous, event.hash)
+    def add(self, row: Row) -> None:
+        """Write an event that continues the chain; durable once the transaction ends."""
         self._connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-        return event
+
+    def close(self) -> None:
+        """A format of its own keeps versions that do not know of copies from going on."""
+        self._connection.execute(f"PRAGMA user_version = {CLOSED}")
 
     def check_pages(self) -> None:
         """Refuse a file whose pages are inconsistent; nothing is looked up through the table's own indexes."""
@@ -144,8 +116,28 @@ class SqliteStore:
         """The file beside it that holds the end of the chain."""
         return HeadFile(self.path)
 
-    def create(self, content: dict[str, Any]) -> None:
-        """Make the file with its create event, and its head: complete or not at all, and never over an existing one.
+    def accepted(self) -> tuple[tuple[int, str], ...]:
+        """The head file says it."""
+        return ()
+
+    def is_there(self) -> bool:
+        """Whether there is something of this name, whatever it is."""
+        return os.path.lexists(self.path)
+
+    def prepare(self) -> None:
+        """Refuse a name that is taken, and a folder where no file can be made.
+
+        SQLite would replay into the new file a journal left behind by an earlier one of this name. A head left behind
+        belongs to a ledger that was spent from: without its file there is no second budget.
+        """
+        for name in (*(f"{self.path}{suffix}" for suffix in ("", "-journal", "-wal", "-shm")), str(self.head.path)):
+            if os.path.lexists(name):
+                raise LedgerError(TAKEN.format(name))
+        if not os.access(self.path.parent, os.W_OK):
+            raise LedgerError(NO_FOLDER.format(self.path))
+
+    def create(self, chain: Iterable[Row], accepted: Sequence[tuple[int, str]] = ()) -> None:
+        """Make the file with its events, and its head: complete or not at all, and never over an existing one.
 
         The head comes first: where a crash leaves one of the two behind, nobody takes it for a ledger.
 
@@ -153,11 +145,7 @@ class SqliteStore:
         that a power cut could forget.
         """
         try:
-            # SQLite would replay into the new file a journal left behind by an earlier one of this name.
-            # A head left behind belongs to a ledger that was spent from: without its file there is no second budget.
-            for name in (*(f"{self.path}{suffix}" for suffix in ("", "-journal", "-wal", "-shm")), str(self.head.path)):
-                if os.path.lexists(name):
-                    raise LedgerError(TAKEN.format(name))
+            self.prepare()
             with tempfile.TemporaryDirectory(prefix=".ledger-", dir=self.path.parent) as folder:
                 made, head = Path(folder) / "new", Path(folder) / "head"
                 with _connection(made, "rwc") as connection:
@@ -166,9 +154,11 @@ class SqliteStore:
                     connection.execute("BEGIN IMMEDIATE")
                     for statement in SCHEMAS[FORMAT]:
                         connection.execute(statement)
-                    first = Events(connection).append("create", "", content, None)
+                    for row in chain:
+                        connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+                    last = SqliteEvents(connection).last()
                     connection.execute("COMMIT")
-                self.head.make(head, Head(first.seq, first.hash), made.stat().st_mode)
+                self.head.make(head, Head(last.seq, last.hash, tuple(accepted)), made.stat().st_mode)
                 os.link(head, self.head.path)  # unlike a rename, it fails if the name was taken in the meantime
                 try:
                     os.link(made, self.path)
@@ -178,7 +168,11 @@ class SqliteStore:
         except FileExistsError:
             raise LedgerError(TAKEN.format(self.path)) from None
         except (OSError, ValueError):
-            raise LedgerError(f"Ledger.path must be in a folder that can be written to, got {self.path}") from None
+            raise LedgerError(NO_FOLDER.format(self.path)) from None
+
+    def grant(self, role: str) -> None:
+        """A file has no roles."""
+        raise LedgerError("Ledger.grant must be asked of a ledger in a database: who may write a file, the system says")
 
     def migrate(self, check: Callable[[Events], None]) -> None:
         """Bring a ledger of an older format to this one: a copy first, then one transaction that rewrites no event.
@@ -187,13 +181,13 @@ class SqliteStore:
         happened, so heads noted earlier are still in the chain.
         """
         with self._existing() as connection:
-            if connection.execute("PRAGMA user_version").fetchone() == (FORMAT,):
+            if connection.execute("PRAGMA user_version").fetchone() in ((FORMAT,), (CLOSED,)):
                 return
             connection.execute("BEGIN IMMEDIATE")
-            version = _recognise(connection)
-            if version == FORMAT:
+            version = recognise(connection)
+            if version >= FORMAT:
                 return
-            check(Events(connection))
+            check(SqliteEvents(connection))
             self._copy(connection, f".format-{version}")
             for what in ("INDEX events_of_kind", "TRIGGER no_update", "TRIGGER no_delete", "TRIGGER only_append"):
                 connection.execute(f"DROP {what}")
@@ -204,7 +198,7 @@ class SqliteStore:
             connection.execute("DROP TABLE older")
             for statement in around:
                 connection.execute(statement)
-            events, content = Events(connection), {"accounting": ACCOUNTING, "from": version, "to": FORMAT}
+            events, content = SqliteEvents(connection), {"accounting": ACCOUNTING, "from": version, "to": FORMAT}
             events.append("migrate", f"format-{FORMAT}", content, events.last())
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             connection.execute("COMMIT")
@@ -230,21 +224,29 @@ class SqliteStore:
         """A consistent view of the events."""
         with self._existing() as connection:
             connection.execute("BEGIN")
-            _recognise(connection)
-            yield Events(connection)
+            recognise(connection)
+            yield SqliteEvents(connection)
 
     @contextmanager
-    def write(self) -> Iterator[Events]:
+    def noting(self) -> Iterator[Events]:
         """The only writer until the block ends; an exception inside leaves the file as it was."""
         with self._existing() as connection:  # closed without a commit, it rolls back
             connection.execute("BEGIN IMMEDIATE")
-            _recognise(connection)
-            yield Events(connection)
+            recognise(connection)
+            yield SqliteEvents(connection)
             connection.execute("COMMIT")
+
+    def transact(self, work: Callable[[Events], T]) -> T:
+        """What `work`, the only writer, gives; durable when this returns."""
+        with self.noting() as events:
+            return work(events)
 
     def _existing(self) -> AbstractContextManager[sqlite3.Connection]:
         if not os.path.isfile(self.path):  # which also a name that is too long is not
-            raise LedgerError(f"Ledger.path must be an existing ledger (Ledger.create makes one), got {self.path}")
+            raise LedgerError(
+                f"Ledger.path must be an existing ledger (Ledger.create or discreet ledger create makes one), "
+                f"got {self.path}"
+            )
         return _connection(self.path, "rw")
 
 
@@ -263,16 +265,3 @@ def _connection(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may quote damaged text
         primary = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
         raise LedgerError(SENTENCES.get(primary, DAMAGED)) from None
-
-
-def _recognise(connection: sqlite3.Connection) -> int:
-    """The format of a ledger; a file of another kind or version, or with other tables and triggers, is refused."""
-    if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
-        raise LedgerError("Ledger.path must be a discreet ledger, got another kind of file")
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version not in SCHEMAS:
-        raise LedgerError(f"Ledger format must be at most {FORMAT}, got one that a newer version of discreet wrote")
-    declared = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
-    if tuple(sql for (sql,) in declared) != SCHEMAS[version]:
-        raise LedgerError("Ledger must have exactly the tables and triggers it was created with: it was altered")
-    return int(version)

@@ -12,7 +12,7 @@ from discreet.errors import GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Guarantee, stored
 from discreet.ledger.events import Charge, Entry, Event, accounting_of, entry_id, read_amount, read_entry, request_key
 from discreet.ledger.filters import SMALLEST_REQUEST, Filter, Portfolio, filter_for
-from discreet.ledger.sqlite import SCHEMAS
+from discreet.ledger.sqlite_tables import SCHEMAS
 
 __all__ = ["read_create", "replay"]
 

@@ -1,12 +1,4 @@
-"""A ledger file whose every use begins with its chain and its head: nothing is answered from a chain that was cut.
-
-    read    verify the new events; the head file must be in the chain (a head that lags behind is caught up)
-    write   the same under the write lock; after the commit, and before the caller goes on, the new head is noted
-
-A head that could be noted late would let a cut tail pass, so it is noted before a row is read for a reservation and
-before a stored release is returned. Whoever may only read the ledger cannot note a head, and need not.
-
-What one process has verified of a chain: the hash of every event, and where each request and entry is.
+"""What one process has verified of a chain: the hash of every event, and where each request and entry is.
 
 It is built by replaying the whole chain when a ledger is opened, and extended by the events that came since, each
 verified once. The ledger looks things up here and not in the table: a row that was deleted, changed or moved behind an
@@ -17,32 +9,19 @@ total is the sum of what was spent, and no event has an older accounting than on
 `Ledger.verify` checks all that the events say.
 """
 
-import os
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from hashlib import sha256
 from threading import Lock
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.events import ORIGIN, Event, Head, Kind, Row
-from discreet.ledger.sqlite import Events, SqliteStore
+from discreet.ledger.base import Events
+from discreet.ledger.events import ORIGIN, Event, Kind, Row
 
-__all__ = ["EXACT", "Index", "VerifiedEvents", "VerifiedStore"]
-
-REPLACED = "Ledger must be the file that was opened, but it was replaced or restored from a copy"
-CUT = (
-    "Ledger must contain the head in {}, event {}, but it does not: the ledger lost its last events or was restored "
-    "from an older copy; nothing was released"
-)
-MISSING = (
-    "Ledger must have its head file {} beside it, got none: copy it with the ledger or, if it is lost for good, accept "
-    "the ledger as it is (discreet ledger verify --accept-head); nothing was released"
-)
-
+__all__ = ["EXACT", "Index", "VerifiedEvents"]
 
 # Sums are exact or they are an error, whatever decimal context the caller's thread has.
 EXACT = Context(prec=200, traps=[Inexact, InvalidOperation])
@@ -54,6 +33,8 @@ VERSIONED = re.compile(r'\{"accounting":([0-9]{1,9}),')
 AMOUNT = r"([0-9]{1,110}(?:\.[0-9]{1,30})?)"
 PAID = re.compile(rf'"request":"([0-9a-f]{{64}})","spend":"{AMOUNT}","spent_after":"{AMOUNT}"\}}\Z')
 LONGEST_PAID = 400
+# A ledger that was copied: closed before, and known to be whole in its new place after.
+MOVING = re.compile(r'\{"accounting":[0-9]{1,9},"(copied|moved)":("(?:[^"\\]|\\.)*")\}')
 
 
 class Index:
@@ -69,6 +50,8 @@ class Index:
         self.last_reserve: int | None = None
         self._total = (0, Decimal(0), Decimal(0))  # a reservation's number, and what was spent before and with it
         self.accounting = 0  # of the last event that names one
+        self.moved: tuple[int, str] | None = None  # the event since which nothing is paid here, and where to
+        self.copied = False  # whether it is known to be whole there
         self.keeps_heads = False  # whether some event was written by a version that keeps a head file
 
     @property
@@ -112,6 +95,10 @@ class Index:
                 raise LedgerError(f"Ledger event {seq} must reserve its own request, once: the ledger was altered")
             self.requests[named] = self.reserves[entry] = self.last_reserve = seq
             self.first_reserve = self.first_reserve or seq
+        elif kind == "migrate":
+            self._moved(seq, body)
+        if self.moved is not None and seq > self.moved[0] and kind != "migrate":
+            raise LedgerError(f"Ledger event {seq} must not follow the move to another place: the ledger was altered")
         if (kind == "create") != (seq == 1) or (request is None) != (kind != "reserve"):
             raise LedgerError(f"Ledger event {seq} must be create at the start only: the ledger was altered")
         if kind != "settle":
@@ -137,6 +124,16 @@ class Index:
         if named < self.accounting:
             raise LedgerError(f"Ledger event {seq} must have no older accounting than before: the ledger was altered")
         self.accounting, self.keeps_heads = named, self.keeps_heads or found is not None
+
+    def _moved(self, seq: int, body: str) -> None:
+        """Note where the budget is spent from now on, and that it is whole there."""
+        found = MOVING.fullmatch(body)
+        if found is None:
+            return
+        place = json.loads(found[2])
+        if self.moved is not None and self.moved not in ((seq, place), (self.moved[0], place)):
+            raise LedgerError(f"Ledger event {seq} must name the place it moved to before: the ledger was altered")
+        self.moved, self.copied = self.moved or (seq, place), self.copied or found[1] == "copied"
 
     def check(self, seq: int, event: Event | None) -> Event:
         """The event read as number `seq`, if it is the one that was verified."""
@@ -192,6 +189,33 @@ class VerifiedEvents:
         """The settlement of an entry."""
         return self._maybe(self._index.settles.get(entry))
 
+    def moved_to(self) -> str | None:
+        """The place where the budget is spent, if no longer here."""
+        return None if self._index.moved is None else self._index.moved[1]
+
+    def moved_at(self) -> int:
+        """The event since which nothing is paid here."""
+        if self._index.moved is None:
+            raise LedgerError("Ledger must be closed before it is copied")
+        return self._index.moved[0]
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether the new place is known to hold everything."""
+        return self._index.copied
+
+    def rows(self, until: int) -> Iterator[Row]:
+        """The events before number `until` as they are stored, each verified."""
+        for row in self._events.rows_after(0):
+            if row[0] >= until:
+                return
+            self._index.check(row[0], Event(*row[:3], *row[4:]))
+            yield row
+
+    def close(self) -> None:
+        """Keep versions that do not know of copies from paying."""
+        self._events.close()
+
     def last(self) -> Event:
         """The end of the chain."""
         return self.at(self._index.seq)
@@ -207,87 +231,3 @@ class VerifiedEvents:
 
     def _maybe(self, seq: int | None) -> Event | None:
         return self.at(seq) if seq else None
-
-
-class VerifiedStore:
-    """A ledger file, and what this process has verified of it."""
-
-    def __init__(self, store: SqliteStore, *, trusting: bool = False) -> None:
-        self._store, self._index = store, Index()
-        self._trusting = trusting  # until a head is accepted, none is asked for
-        self.path, self._head = store.path, store.head
-        with store.read() as events:
-            events.check_pages()
-            self._follow(events)
-
-    @contextmanager
-    def read(self) -> Iterator[VerifiedEvents]:
-        """A consistent view of the events."""
-        with self._store.read() as events:
-            self._follow(events)
-            if not self._lags() or not self._writable():
-                yield VerifiedEvents(events, self._index)
-                return
-        # not inside the block above: whoever waits to write while reading stops every writer
-        with self._store.write() as events:
-            self._note(events)
-            yield VerifiedEvents(events, self._index)
-
-    @contextmanager
-    def write(self) -> Iterator[VerifiedEvents]:
-        """The only writer until the block ends; what was appended is durable, and noted, when it has ended."""
-        self._store.migrate(self._note)
-        with self._store.write() as events:
-            self._note(events)  # what others have committed may be answered here
-            view = VerifiedEvents(events, self._index)
-            yield view
-        if view.appended is not None:
-            with self._store.write() as events:
-                self._note(events)
-                self._index.check(view.appended.seq, view.appended)
-
-    def accepted(self) -> tuple[tuple[int, str], ...]:
-        """Every time that the chain was accepted without a head: its last event then, and when."""
-        noted = self._head.read()
-        return () if noted is None else noted.accepted
-
-    def accept(self) -> None:
-        """Write the missing head, and that it was missing; a head that is there stays, and must be in the chain."""
-        self._trusting = False
-        with self._store.write() as events:
-            self._follow(events)
-            if self._head.read() is None:
-                seq, now = self._index.seq, datetime.now(UTC).isoformat(timespec="seconds")
-                self._head.write(Head(seq, self._index.hash(seq), ((seq, now),)))
-            self._note(events)
-
-    def _follow(self, events: Events) -> None:
-        """Verify what came since, after what is known."""
-        seq = self._index.seq
-        known = events.at(seq) if seq else None
-        if seq and (known is None or not self._index.contains(seq, known.hash)):
-            raise LedgerError(REPLACED)
-        self._index.extend(events.rows_after)
-
-    def _lags(self) -> bool:
-        """Whether the head file is behind; a LedgerError if it is missing, or not in the chain."""
-        if self._trusting:
-            return False
-        noted = self._head.read()
-        if noted is None:
-            if self._index.keeps_heads:
-                raise LedgerError(MISSING.format(self._head.path))
-            return True  # of a version before there were heads: the first one is written now
-        if not self._index.contains(noted.seq, noted.hash):
-            raise LedgerError(CUT.format(self._head.path, noted.seq))
-        return noted.seq < self._index.seq
-
-    def _note(self, events: Events) -> None:
-        """Under the write lock: verify, and bring the head file to the end of the chain."""
-        self._follow(events)
-        if self._lags():
-            seq, noted = self._index.seq, self._head.read()
-            self._head.write(Head(seq, self._index.hash(seq), () if noted is None else noted.accepted))
-
-    def _writable(self) -> bool:
-        return os.access(self._head.path.parent, os.W_OK) and os.access(self.path, os.W_OK)

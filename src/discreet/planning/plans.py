@@ -22,6 +22,7 @@ from discreet.planning.wanted_width import Measure, Reached, least_budget
 from discreet.queries.cell_classes import cells_in_words
 from discreet.recipe import spelled
 from discreet.schema import Binary, Categorical, Column, Schema
+from discreet.schema.row_counts import Sizes, UniformSizes
 
 __all__ = ["Plan", "check_schema", "named", "plan", "plan_of"]
 
@@ -49,6 +50,7 @@ class Plan:
     reached: Reached | None = None  # where a width or an error was asked for
     share: Share | None = None  # of a ledger that was named
     cells: dict[str, str] = field(default_factory=dict)  # what each column does with other cells than good ones
+    rows: str = ""  # what the figures mean where nothing is known of how many rows are used
     warnings: tuple[str, ...] = ()  # bounds and priors that contradict each other, budgets that say nothing
 
     @property
@@ -82,6 +84,7 @@ class Plan:
             ("error", f"{named(self.error)} root mean square of the estimate, over {self.runs} simulated runs")
         )
         found += [("cells", f"{name}: {words}") for name, words in self.cells.items()]
+        found += [("rows", self.rows)] if self.rows else []
         return found + (self.public.lines() if self.public is not None else [])
 
     def to_json(self) -> dict[str, Any]:
@@ -89,7 +92,9 @@ class Plan:
         public = None if self.public is None else self.public.to_json()
         law = None if self.law is None else vars(self.law)
         reached = None if self.reached is None else {**self.reached.to_json(), "mechanism": spelled(self.mechanism)}
-        made = {name: value for name, value in vars(self).items() if name not in ("cells", "mechanism", "share")}
+        made = {
+            name: value for name, value in vars(self).items() if name not in ("cells", "mechanism", "rows", "share")
+        }
         made |= {} if self.share is None else {"share": self.share.to_json()}
         made |= {"warnings": list(self.warnings)}
         return {**made, "guarantee": self.guarantee.to_json(), "public": public, "law": law, "reached": reached}
@@ -154,6 +159,17 @@ def plan_of(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> P
         law=mechanism.law(query),
         mechanism=mechanism,
         warnings=(*model.implausible(schema), *_next_to_nothing(runs)),
+        rows=_rows(query.sizes),
+    )
+
+
+def _rows(sizes: Sizes) -> str:
+    """What the figures mean where nothing is known of the number of rows that are used."""
+    if not isinstance(getattr(sizes, "whole", sizes), UniformSizes):
+        return ""
+    return (
+        f"how many are used is private, and these are averages over every number up to {sizes.highest}: most intervals "
+        "are narrower where most rows are used; n_prior = [guess, deviation] says what you know of it"
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self, cast
 
-from discreet.checks import is_integer
+from discreet.checks import is_integer, meant
 from discreet.errors import SchemaError
 from discreet.recipe import build, without_none
 from discreet.schema.columns import KINDS, Column, Seen
@@ -150,7 +150,9 @@ class Schema:
     def column(self, name: str) -> Seen:
         """The declaration of one column."""
         if name not in self.columns:
-            raise SchemaError(f"Schema.columns must contain {name!r}, got {sorted(self.columns)}")
+            raise SchemaError(
+                f"Schema.columns must contain {name!r}, got {sorted(self.columns)}{meant(name, self.columns)}"
+            )
         return self.columns[name]
 
     def only(self, names: Sequence[str]) -> Self:
@@ -167,7 +169,10 @@ class Schema:
     def with_n(self, n: int) -> Self:
         """The same schema with the public number of units filled in."""
         if self.n is not None and self.n != n:
-            raise SchemaError(f"Schema.n must be the number of units in the source, {n}, got {self.n}")
+            raise SchemaError(
+                f"Schema.n must be the number of units in the source, {n}, got {self.n}: declare n = {n}, or none, and "
+                "they are counted"
+            )
         return replace(self, n=n)
 
     def to_json(self) -> dict[str, Any]:

@@ -20,7 +20,13 @@ from discreet.inference.hidden_markov.hidden_chains import (
 )
 from discreet.inference.hidden_markov.hidden_noise import noise_aware_chains
 from discreet.mechanisms import NoisyStatistics
-from discreet.mechanisms.private_gibbs.paid_sweeps import ProfileSpace, public_start, stacked_counts, tempered_sweeps
+from discreet.mechanisms.private_gibbs.paid_sweeps import (
+    ProfileSpace,
+    State,
+    public_start,
+    stacked_counts,
+    tempered_sweeps,
+)
 from discreet.models import EventLogHMM
 from discreet.numerics.arrays import Mask
 from discreet.pipeline import simulate
@@ -30,7 +36,20 @@ from discreet.sources import Dataset
 from discreet.sources.open import open_dataset
 from discreet.studies.synthetic_event_log import EventLog
 
-__all__ = ["METHODS", "HeldOut", "held_out", "held_out_curve", "recovered", "tempered_draws", "used_states"]
+__all__ = [
+    "METHODS",
+    "HeldOut",
+    "Method",
+    "Split",
+    "held_out",
+    "held_out_curve",
+    "not_private",
+    "one_tempered",
+    "recovered",
+    "tempered_draws",
+    "tempered_states",
+    "used_states",
+]
 
 Counts = Mapping[str, NDArray[Any]]
 
@@ -89,7 +108,8 @@ def _plug_in(split: Split, counts: Counts) -> HiddenDraws:
     return hidden_chains(split.family, counts, np.random.default_rng(split.seed), observed=split.observed, **CHAIN)
 
 
-def _not_private(split: Split, epsilon: float) -> HiddenDraws:  # noqa: ARG001 - the signature all methods share
+def not_private(split: Split, epsilon: float) -> HiddenDraws:  # noqa: ARG001 - the signature all methods share
+    """The posterior of the exact counts that are seen."""
     return hidden_chains(
         split.family, split.counts, np.random.default_rng(split.seed), observed=split.observed, **CHAIN
     )
@@ -113,16 +133,19 @@ def _noise_aware(split: Split, epsilon: float) -> HiddenDraws:
     )
 
 
-def _one_tempered(split: Split, epsilon: float) -> HiddenDraws:
+def one_tempered(split: Split, epsilon: float, truncation: float = 0.1) -> HiddenDraws:
+    """The last state of the papers' sampler, profiles at least `truncation` times even ones: never a release."""
     seen = {name: np.where(split.observed[..., None], table, 0) for name, table in split.counts.items()}
-    return tempered_draws(split.family, seen, epsilon, 0.1, np.random.default_rng(split.seed))
+    return tempered_draws(split.family, seen, epsilon, truncation, np.random.default_rng(split.seed))
 
 
-METHODS: dict[str, Callable[[Split, float], HiddenDraws]] = {
+Method = Callable[[Split, float], HiddenDraws]
+
+METHODS: dict[str, Method] = {
     "Laplace, plug-in": _laplace,
     "Gaussian, plug-in": _gaussian,
     "Laplace, noise-aware": _noise_aware,
-    "one tempered draw (if it were exact)": _one_tempered,
+    "one tempered draw (if it were exact)": one_tempered,
 }
 
 
@@ -131,9 +154,7 @@ def tempered_draws(
 ) -> HiddenDraws:
     """The last of many sweeps at the temperature 2 C / epsilon, taken for one exact draw: never a release."""
     space = ProfileSpace.truncated(family, truncation, GRID)
-    temperature = max(1.0, space.log_range / epsilon)
-    temperatures = [temperature] * TEMPERED_SWEEPS
-    swept = tempered_sweeps(space, stacked_counts(family, counts), temperatures, public_start(space, rng), rng)
+    swept = tempered_states(space, counts, epsilon, rng)
     last = swept.hidden[-1]
     moves = np.zeros((family.states, family.states))
     np.add.at(moves, (last[:, :-1].ravel(), last[:, 1:].ravel()), 1.0)
@@ -141,6 +162,12 @@ def tempered_draws(
     start = rng.dirichlet(np.bincount(last[:, 0], minlength=family.states) + family.transition)
     profiles = {name: part[None, None] for name, part in space.by_field(swept.profiles[-1]).items()}
     return HiddenDraws(last[None, None], start[None, None], transitions[None, None], profiles)
+
+
+def tempered_states(space: ProfileSpace, counts: Counts, epsilon: float, rng: np.random.Generator) -> State:
+    """All sweeps of the papers' sampler at the temperature 2 C / epsilon from a start that looks at nothing."""
+    temperatures = [max(1.0, space.log_range / epsilon)] * TEMPERED_SWEEPS
+    return tempered_sweeps(space, stacked_counts(space.family, counts), temperatures, public_start(space, rng), rng)
 
 
 def held_out(family: HiddenMarkov, counts: Counts, observed: Mask, draws: HiddenDraws) -> float:
@@ -189,7 +216,7 @@ def held_out_curve(
     dataset: Dataset,
     epsilons: Sequence[float],
     splits: int,
-    methods: Sequence[str] = tuple(METHODS),
+    methods: Mapping[str, Method] = METHODS,
     progress: Callable[[int], None] | None = None,
 ) -> HeldOut:
     """Hold out a tenth of the cells, several times, and predict them by every method at every epsilon."""
@@ -204,10 +231,10 @@ def held_out_curve(
         observed[rng.choice(observed.size, size=round(SHARE_HELD_OUT * observed.size), replace=False)] = False
         split = Split(model, dataset, counts, observed.reshape(first.shape[:2]), seed)
         score = _scored(split)
-        reference[seed] = score(_not_private(split, np.inf))
-        for name in methods:
+        reference[seed] = score(not_private(split, np.inf))
+        for name, method in methods.items():
             for i, epsilon in enumerate(epsilons):
-                found[name][i, seed] = score(METHODS[name](split, epsilon))
+                found[name][i, seed] = score(method(split, epsilon))
                 if progress is not None:
                     progress(1)
     return HeldOut(tuple(epsilons), found, reference)

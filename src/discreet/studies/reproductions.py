@@ -5,18 +5,23 @@ from discreet.studies.foulds.adversarial_data import ADVERSARIAL_DATA
 from discreet.studies.foulds.annealed_weights import ANNEALED_WEIGHTS
 from discreet.studies.foulds.collapsed_conditional import EQUATION_48
 from discreet.studies.foulds.efficiency_table import TABLE_1
+from discreet.studies.foulds.held_out_cells import FIGURE_6, SUPPLEMENT_FIGURE_2
 from discreet.studies.foulds.metropolis_outcomes import METROPOLIS
 from discreet.studies.foulds.noiseless_limit import LEMMA_1
 from discreet.studies.foulds.one_posterior import FIGURE_1
 from discreet.studies.foulds.random_scan import RANDOM_SCAN
 from discreet.studies.foulds.sampling_error import FIGURE_2
 from discreet.studies.foulds.sequential_dirichlet import SEQUENTIAL_DIRICHLET
+from discreet.studies.foulds.state_maps import FIGURES_3_TO_5, SUPPLEMENT_FIGURES_3_TO_5
+from discreet.studies.foulds.states_in_use import STATES_IN_USE
+from discreet.studies.foulds.tempered_maps import FIGURE_7, SUPPLEMENT_FIGURE_6
 from discreet.studies.geumlek.calibrated_fractions import CALIBRATION
 from discreet.studies.geumlek.direct_orders import DIRECT_SAMPLING
 from discreet.studies.geumlek.dirichlet_draws import DIRICHLET_DRAWS
 from discreet.studies.geumlek.gaussian_draws import GAUSSIAN_DRAWS
 from discreet.studies.geumlek.held_out_draws import APPENDIX_FIGURE_1, APPENDIX_FIGURE_2
 from discreet.studies.geumlek.label_flip import LEMMA_3
+from discreet.studies.geumlek.private_classification import FIGURES_ABALONE, FIGURES_ADULT, FIGURES_DIGITS
 from discreet.studies.geumlek.query_by_beta import STATISTICAL_QUERY
 from discreet.studies.minami.bounded_ball import THEOREM_10
 from discreet.studies.minami.conditions_table import TABLE_OF_CONDITIONS
@@ -44,7 +49,14 @@ _LISTED = (
     ANNEALED_WEIGHTS,
     SEQUENTIAL_DIRICHLET,
     EQUATION_48,
+    FIGURES_3_TO_5,
+    FIGURE_6,
+    FIGURE_7,
+    STATES_IN_USE,
     ADVERSARIAL_DATA,
+    SUPPLEMENT_FIGURE_2,
+    SUPPLEMENT_FIGURES_3_TO_5,
+    SUPPLEMENT_FIGURE_6,
     LOSS_DIFFERENCES,
     TABLE_OF_CONDITIONS,
     COROLLARY_8,
@@ -59,6 +71,9 @@ _LISTED = (
     CALIBRATION,
     APPENDIX_FIGURE_1,
     APPENDIX_FIGURE_2,
+    FIGURES_ABALONE,
+    FIGURES_ADULT,
+    FIGURES_DIGITS,
     LEMMA_3,
     DIRICHLET_DRAWS,
     GAUSSIAN_DRAWS,

@@ -15,7 +15,7 @@ from discreet.errors import QueryError
 from discreet.numerics.arrays import Array
 from discreet.schema import Categorical, Schema
 
-__all__ = ["EventLog", "synthetic_event_log"]
+__all__ = ["EventLog", "adjusted_rand", "synthetic_event_log"]
 
 Codes = NDArray[np.int64]
 
@@ -51,14 +51,7 @@ class EventLog:
         found = np.asarray(states, dtype=np.int64)
         if found.shape != self.states.shape or found.size == 0 or found.min() < 0:
             raise QueryError(f"EventLog.adjusted_rand states must have shape {self.states.shape}, got {found.shape}")
-        width = int(found.max()) + 1
-        together = np.bincount((self.states * width + found).ravel(), minlength=width).astype(float)
-        both, ours, theirs, whole = (
-            _pairs(counts)
-            for counts in (together, np.bincount(self.states.ravel()), np.bincount(found.ravel()), found.size)
-        )
-        chance, best = ours * theirs / whole, 0.5 * (ours + theirs)
-        return 1.0 if best == chance else (both - chance) / (best - chance)
+        return adjusted_rand(self.states, found)
 
 
 def synthetic_event_log(
@@ -160,6 +153,17 @@ def _table(codes: Mapping[str, Codes], texts: Mapping[str, list[str]]) -> Any:
         for name, values in codes.items()
     }
     return pa.table(columns)
+
+
+def adjusted_rand(states: Codes, found: Codes) -> float:
+    """How alike two maps of states are, whatever the states are called: 1 if equal, 0 as by chance."""
+    width = int(found.max()) + 1
+    together = np.bincount((states * width + found).ravel(), minlength=width).astype(float)
+    both, ours, theirs, whole = (
+        _pairs(counts) for counts in (together, np.bincount(states.ravel()), np.bincount(found.ravel()), found.size)
+    )
+    chance, best = ours * theirs / whole, 0.5 * (ours + theirs)
+    return 1.0 if best == chance else (both - chance) / (best - chance)
 
 
 def _pairs(counts: ArrayLike) -> float:

@@ -1,22 +1,26 @@
-"""`discreet ledger create | show | verify`: the budget of one population and what was paid from it."""
+"""`discreet ledger create | show | verify | head | copy | grant`: the budget of one population and what it paid for."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from discreet.cli import balance, terminal
 
-__all__ = ["app", "create", "show", "verify"]
+__all__ = ["app", "copy", "create", "grant", "head", "show", "verify"]
 
 app = typer.Typer(rich_markup_mode=None)
 
-LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger file.", show_default=False)]
+LedgerFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="LEDGER", help="The ledger: a file, or postgresql://user@host/database?ledger=name.", show_default=False
+    ),
+]
 
 
 @app.callback(invoke_without_command=True)
 def ledger(context: typer.Context) -> None:
-    """Create, show or verify a ledger.
+    """Create, show, verify or copy a ledger.
 
     \b
     Example:
@@ -38,21 +42,30 @@ def create(
             help="portfolio (default with a delta), pure (default without), zcdp, gdp, approximate.",
         ),
     ] = None,
+    acknowledge: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="In a database: the dataset is paid for by another ledger, and both budgets add up. May be repeated.",
+        ),
+    ] = None,
     as_json: terminal.AsJson = False,
     quiet: terminal.Quiet = False,
 ) -> None:
-    """Make a new ledger.
+    """Make a new ledger, in a file or in a PostgreSQL database.
 
-    Its budget is fixed for good; an existing file is never overwritten.
+    Its budget is fixed for good; an existing ledger is never overwritten. A password is taken from PGPASSWORD,
+    ~/.pgpass or a service file, never from the address.
 
     \b
     Example:
       discreet ledger create study.ledger --epsilon 3 --delta 1e-6
+      discreet ledger create "postgresql://host/budgets?ledger=patients" --epsilon 3
     """  # noqa: D301
     from discreet.guarantee import Budget
     from discreet.ledger import Ledger
 
-    made = Ledger.create(path, Budget(epsilon, delta), filter_name)
+    made = Ledger.create(path, Budget(epsilon, delta), filter_name, acknowledge or ())
     if as_json:
         terminal.emit({**balance.balance(made), "head": made.head()})
         return
@@ -94,6 +107,7 @@ def show(path: LedgerFile, as_json: terminal.AsJson = False, quiet: terminal.Qui
     screen = terminal.console(quiet=quiet)
     lines = [
         ("budget", f"{found.budget}, {found.filter.name} filter"),
+        *([("closed", f"copied, and spent in {found.moved_to}")] if found.moved_to else []),
         ("spent", balance.words(found, found.spent())),
         ("left", balance.words(found, found.remaining())),
         *_fitting(found.still_fits()),
@@ -157,3 +171,69 @@ def verify(
         *(("notice", notice) for notice in notices),
     ]
     terminal.facts(terminal.console(quiet=quiet), f"{path} is consistent", lines)
+
+
+@app.command(epilog=terminal.EXIT_CODES)
+def head(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
+    """Print the last hash of the chain, to be noted elsewhere.
+
+    \b
+    Example:
+      discreet ledger head study.ledger
+      discreet ledger verify study.ledger --head 3f5a…
+    """  # noqa: D301
+    from discreet.ledger import Ledger
+
+    found = Ledger.open(path).head()
+    if as_json:
+        terminal.emit({"path": path, "head": found})
+    else:
+        terminal.write(found)
+
+
+@app.command(epilog=terminal.EXIT_CODES)
+def copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="The ledger, a file or address.", show_default=False)],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Its new place, a file or address.", show_default=False)],
+    as_json: terminal.AsJson = False,
+    quiet: terminal.Quiet = False,
+) -> None:
+    """Move a ledger to another place, and close it where it was.
+
+    The copy is verified. The old place pays nothing from then on, and its refusals name the new one. After a crash the
+    same command goes on where it stopped.
+
+    \b
+    Example:
+      discreet ledger copy study.ledger "postgresql://host/budgets?ledger=patients"
+    """  # noqa: D301
+    from discreet.ledger import Ledger
+
+    made = Ledger.open(source).copy_to(target)
+    if as_json:
+        terminal.emit({**balance.balance(made), "from": source, "head": made.head()})
+        return
+    lines = [
+        ("spent", balance.words(made, made.spent())),
+        ("head", made.head()),
+        ("closed", f"{source} pays nothing any more"),
+    ]
+    terminal.facts(terminal.console(quiet=quiet), f"copied to {made.path}", lines)
+
+
+@app.command(epilog=terminal.EXIT_CODES)
+def grant(
+    path: LedgerFile,
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="A role of the database.", show_default=False)],
+    quiet: terminal.Quiet = False,
+) -> None:
+    """Let a role of a PostgreSQL database pay from its ledgers: it may read them and append, and nothing else.
+
+    \b
+    Example:
+      discreet ledger grant "postgresql://host/budgets?ledger=patients" analysts
+    """  # noqa: D301
+    from discreet.ledger import Ledger
+
+    Ledger.open(path).grant(role)
+    terminal.facts(terminal.console(quiet=quiet), f"{role} may pay", [("may", "read the ledgers and append to them")])

@@ -101,9 +101,10 @@ def _shared(study: "Study", plans: "list[tuple[Request, Plan]]") -> "list[tuple[
     """The plans with the share that each release would take of the study's ledger: what is not paid, bought at once."""
     from discreet.cli.commands.release_command import known_entry
     from discreet.ledger import Ledger
+    from discreet.ledger.places import store_at
     from discreet.planning.shares import Share, shares_of
 
-    if not study.ledger.exists():
+    if not store_at(study.ledger).is_there():
         return plans
     ledger = Ledger.open(study.ledger)
     entries = ledger.entries()
@@ -159,6 +160,6 @@ def sized(schema: "Schema", n: int | None) -> "Schema":
         return replace(schema, n=n) if schema.relation == "replace-one" else replace(schema, n_max=n)
     if schema.relation == "replace-one" and schema.n is None:
         raise SchemaError(
-            "Schema.n must be declared in the study or given as --n to plan without reading rows, got None"
+            "Schema.n must be declared in the study, as n = 1000, or given, as --n 1000, to plan without reading rows"
         )
     return schema

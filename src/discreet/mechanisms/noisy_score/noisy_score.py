@@ -146,11 +146,6 @@ class NoisyScore(Mechanism):
         spread = law.terms.scores_sd
         return ScoreFigures(law.steps, law.directions + 1, 0.5 * law.terms.bound, spread, law.has_moments)
 
-    def check_source(self, query: Loss, dataset: Dataset) -> None:
-        """Every score needs all rows again: they must be at hand."""
-        if not dataset.source.at_hand:
-            raise QueryError("NoisyScore must have rows that come into this process, got a table that stays in Spark")
-
     def guarantee(self, query: Loss) -> Guarantee:
         """ZCDP of all stages together, by Theorem 1."""
         law, schema = self.constants(query), query.schema

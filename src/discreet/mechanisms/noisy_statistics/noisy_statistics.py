@@ -89,8 +89,12 @@ class NoisyStatistics(Mechanism):
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.rho is None) or (self.rho is not None and self.delta is not None):
-            given = {"epsilon": self.epsilon, "rho": self.rho, "delta": self.delta}
-            raise GuaranteeError(f"NoisyStatistics must get epsilon, epsilon and delta, or rho, got {given}")
+            named = {"epsilon": self.epsilon, "rho": self.rho, "delta": self.delta}
+            given = {name: value for name, value in named.items() if value is not None}
+            raise GuaranteeError(
+                "NoisyStatistics must get epsilon, epsilon and delta, or rho, got "
+                + (f"{given}" if given else "none of them: write one, as in epsilon = 0.1")
+            )
         for name, limit in (("epsilon", math.inf), ("rho", math.inf), ("delta", 1.0)):
             if getattr(self, name) is not None:  # 1 and 1.0 are the same request
                 object.__setattr__(self, name, positive(f"NoisyStatistics.{name}", getattr(self, name), below=limit))

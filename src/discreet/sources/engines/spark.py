@@ -6,20 +6,23 @@ done again by Spark, from the same rows; nothing is counted in accumulators, whi
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from discreet.errors import ReleaseError
 from discreet.queries.losses.base import Loss
+from discreet.queries.scores.score_law import ScoreLaw
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.schema.cell import Codes
 from discreet.sources.engines.base import ROWS, UNREAD, Collect, Engine, Group, Marginals, Session
 from discreet.sources.engines.quiet_spark import quiet_spark
 from discreet.sources.readers.spark_frames import spark_rows
+from discreet.sources.scores.score_sources import ScoreSource
+from discreet.sources.scores.spark_scores import spark_scores
 from discreet.sources.sql.cell_sql import RAW, Held
-from discreet.sources.sql.statements import Grouping, marginal
+from discreet.sources.sql.statements import Grouping, marginal, used_cells
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -84,6 +87,11 @@ class Spark(Engine):
     def blocks(self, query: Loss, collect: Collect[R]) -> Iterator[R]:
         """Rows do not leave Spark."""
         raise ReleaseError(UNREAD)
+
+    def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
+        """Sums over the used rows, which stay with the executors."""
+        scan = _text(used_cells(query, self.held, ROWS, self.id))
+        return spark_scores(query, law, lambda: self.session.sql(scan), lambda work: self.asked(lambda _: work()))
 
 
 def opened_in_spark(frame: Any, schema: Schema, id: str) -> Spark:  # noqa: A002

@@ -22,7 +22,7 @@ from discreet.queries.scores.score_units import FEATURE, MOMENT, mapped_sums, wh
 from discreet.schema.cell import NO_NUMBER
 from discreet.sources.chunks import LARGEST_IN_MEMORY, put, zeros
 
-__all__ = ["LocalScores", "ScoreSource", "collected_scores"]
+__all__ = ["LocalScores", "ScoreSource", "collected_scores", "moments_of", "totals_of"]
 
 Columns = Mapping[str, NDArray[np.int64]]
 Whole = NDArray[Any]
@@ -56,20 +56,29 @@ class LocalScores:
 
     def totals(self) -> dict[str, Whole]:
         """Counts of rows or of levels; sums of numbers, and of their squared length."""
-        from discreet.sources.scores.kernels.score_sums import total_sums
-
-        law = self.law
-        parts = _added(self._each(lambda low, high: total_sums(self.rows, law.features + 1, low, high).astype(object)))
-        first = 1 + law.numbers
-        squares = (int(parts[-1]) + int(FEATURE) // 2) // int(FEATURE)
-        found = {"count": parts[0], "levels": parts[first:-1], "sums": parts[1:first], "squares": squares}
-        return {name: np.asarray(found[name], dtype=object) for name in law.shapes if name in found}
+        return totals_of(self.law, self.total_parts())
 
     def moments(self, public: Array) -> dict[str, Whole]:
         """Sums of k k', by products of blocks of whole vectors: exact, in whatever order they are added."""
+        return moments_of(self.moment_parts(whole_map(public)))
+
+    def scores(self, public: Array) -> Callable[[Array], list[int]]:
+        """Lengths of mapped rows are computed once; a step costs what a gradient costs."""
+        whole = whole_map(public)
+        allowed = self.allowed(whole)
+        return lambda point: mapped_sums(whole, self.slope_parts(whole_coefficients(whole, point), allowed))
+
+    def total_parts(self) -> Whole:
+        """The whole numbers of stage 0, which add up over rows."""
+        from discreet.sources.scores.kernels.score_sums import total_sums
+
+        size = self.law.features + 1
+        return _added(self._each(lambda low, high: total_sums(self.rows, size, low, high).astype(object)))
+
+    def moment_parts(self, whole: Array) -> Whole:
+        """Those of stage 1, for a map of (1, x) in whole steps."""
         from discreet.sources.scores.kernels.score_sums import mapped
 
-        whole = whole_map(public)
         bands = _bands(whole, self.law, self.rows)
 
         def products(low: int, high: int) -> Whole:
@@ -77,29 +86,28 @@ class LocalScores:
             mapped(whole, bands, float(REACH), MOMENT, self.rows, low, high, k)
             return np.asarray((k @ k.T).astype(np.int64))
 
-        total = _added(self._each(products, max(1, MOST_CELLS // (len(whole) * CHUNK))))
-        return {"curvature": np.diag(total), "products": total[np.triu_indices(len(whole), 1)]}
+        return _added(self._each(products, max(1, MOST_CELLS // (len(whole) * CHUNK))))
 
-    def scores(self, public: Array) -> Callable[[Array], list[int]]:
-        """Lengths of mapped rows are computed once; a step costs what a gradient costs."""
-        from discreet.sources.scores.kernels.score_sums import allowances, slope_sums
+    def allowed(self, whole: Array) -> Array:
+        """The largest slope that every row may have under a map."""
+        from discreet.sources.scores.kernels.score_sums import allowances
 
-        law, whole = self.law, whole_map(public)
+        law = self.law
         half = 0.5 * np.sqrt(law.directions + 1.0) * BELOW * (2.0 if law.by_label else 1.0)
-        allowed = zeros(isinstance(self.rows.targets, np.memmap), self.rows.targets.shape, np.float64)
+        allowed: Array = zeros(isinstance(self.rows.targets, np.memmap), self.rows.targets.shape, np.float64)
         bands = _bands(whole, law, self.rows)
         list(self._each(lambda low, high: allowances(whole, bands, half, self.rows, allowed, low, high)))
+        return allowed
 
-        def score(point: Array) -> list[int]:
-            z = whole_coefficients(whole, point)
+    def slope_parts(self, z: Array, allowed: Array) -> Whole:
+        """The whole numbers of a step, at whole coefficients."""
+        from discreet.sources.scores.kernels.score_sums import slope_sums
 
-            def sums(low: int, high: int) -> Whole:
-                found = slope_sums(law.branch, law.by_label, z, self.rows, allowed, low, high)
-                return np.asarray(found.astype(np.int64).astype(object))
+        def sums(low: int, high: int) -> Whole:
+            found = slope_sums(self.law.branch, self.law.by_label, z, self.rows, allowed, low, high)
+            return np.asarray(found.astype(np.int64).astype(object))
 
-            return mapped_sums(whole, _added(self._each(sums)))
-
-        return score
+        return _added(self._each(sums))
 
     def _each(self, work: Callable[[int, int], Any], most: int = MOST_CHUNKS) -> Iterator[Any]:
         """What is found in each block of chunks, on all threads where there is much to do."""
@@ -113,6 +121,19 @@ class LocalScores:
         else:
             with ThreadPoolExecutor(threads) as pool:
                 yield from pool.map(lambda low: work(low, min(low + each, chunks)), lows)
+
+
+def totals_of(law: ScoreLaw, exact: Whole) -> dict[str, Whole]:
+    """The statistics of stage 0, from what adds up over rows."""
+    first = 1 + law.numbers
+    squares = (int(exact[-1]) + int(FEATURE) // 2) // int(FEATURE)
+    found = {"count": exact[0], "levels": exact[first:-1], "sums": exact[1:first], "squares": squares}
+    return {name: np.asarray(found[name], dtype=object) for name in law.shapes if name in found}
+
+
+def moments_of(exact: Whole) -> dict[str, Whole]:
+    """The statistics of stage 1, from the sums of k k'."""
+    return {"curvature": np.diag(exact), "products": exact[np.triu_indices(len(exact), 1)]}
 
 
 def _added(parts: Iterator[Any]) -> Whole:

@@ -139,7 +139,7 @@ def rows_in_order(query: Loss, held: Mapping[str, Held], relation: str, id: str)
     return _from(exp.select(*found, exp.column("place")), used).order_by("place", copy=False)
 
 
-def used_cells(query: Influences, held: Mapping[str, Held], relation: str, id: str) -> "exp.Select":  # noqa: A002
+def used_cells(query: Asked, held: Mapping[str, Held], relation: str, id: str) -> "exp.Select":  # noqa: A002
     """The same cells in no order, and whose each row is where units are persons."""
     from sqlglot import exp
 

@@ -20,12 +20,14 @@ NEGLIGIBLE = 32.0  # in scales of the noise: e^-32
 NODES = 4000  # of the interval of p, for distances of two draws
 
 
-def mean_error(n: int, p: float, epsilon: float, low: float = 0.0) -> float:
-    """E|draw - p| at a fixed p within the interval."""
-    from scipy.stats import binom
+def mean_error(n: int, p: float, epsilon: float, prior: tuple[float, float] = (1.0, 1.0)) -> float:
+    """E|draw - p| at a fixed p, for a Beta prior on the whole interval."""
+    from scipy.stats import betabinom, binom
 
-    chance = binom.pmf(np.arange(n + 1), n, p)
-    return float(_given_counts(n, epsilon, chance, _inside(n, low)) @ _from_point(n, p, low))
+    k = np.arange(n + 1)
+    expected = betabinom.pmf(k, n, *prior)
+    behind = _given_counts(n, epsilon, binom.pmf(k, n, p), np.asarray(expected))
+    return float(behind @ _distance(k + prior[0], n - k + prior[1], p, 0.0))
 
 
 def average_error(n: int, epsilon: float, low: float = 0.0) -> float:
@@ -109,15 +111,15 @@ def _mass(a: ArrayLike, b: ArrayLike, low: float) -> Array:
     return np.asarray(betainc(a, b, 1 - low) - betainc(a, b, low))
 
 
-def _given_counts(n: int, epsilon: float, chance: Array, inside: Array) -> Array:
-    """Law of the count behind the draw, when the true count has the probabilities `chance`; far counts are left out."""
+def _given_counts(n: int, epsilon: float, chance: Array, expected: Array) -> Array:
+    """Law of the count behind the draw: true counts have probabilities `chance`, the prior expects others."""
     seen = np.flatnonzero(chance > 1e-16)
     found = np.zeros(n + 1)
     reach = math.ceil(NEGLIGIBLE / epsilon)
     released = np.arange(seen[0] - reach, seen[-1] + reach + 1)
     for y in np.array_split(released, max(1, released.size * (n + 1) // 4_000_000)):
         at_y = _noise(y[:, None] - seen, epsilon) @ chance[seen]
-        posterior = _noise(y[:, None] - np.arange(n + 1), epsilon) * inside
+        posterior = _noise(y[:, None] - np.arange(n + 1), epsilon) * expected
         found += at_y @ (posterior / posterior.sum(axis=1, keepdims=True))
     return np.asarray(found / found.sum())
 
@@ -125,12 +127,6 @@ def _given_counts(n: int, epsilon: float, chance: Array, inside: Array) -> Array
 def _noise(z: ArrayLike, epsilon: float) -> Array:
     """Discrete Laplace: tanh(epsilon/2) e^(-epsilon |z|), with a floor that never decides."""
     return np.asarray(math.tanh(epsilon / 2) * np.exp(-np.minimum(epsilon * np.abs(z), 700.0)))
-
-
-def _from_point(n: int, p: float, low: float) -> Array:
-    """E|X - p| of X ~ Beta(j + 1, n - j + 1) on [low, 1 - low], for every j."""
-    a = np.arange(n + 1) + 1.0
-    return _distance(a, n + 2.0 - a, p, low)
 
 
 def _distance(a: ArrayLike, b: ArrayLike, p: ArrayLike, low: float) -> Array:
