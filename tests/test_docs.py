@@ -25,6 +25,8 @@ EXECUTED = [
     ROOT / "README.md",
     ROOT / "docs" / "tutorials" / "first-release.md",
     ROOT / "docs" / "guides" / "audit.md",
+    ROOT / "docs" / "guides" / "budget.md",
+    ROOT / "docs" / "guides" / "classification.md",
     ROOT / "docs" / "guides" / "coming-from.md",
     ROOT / "docs" / "guides" / "event-logs.md",
     ROOT / "docs" / "guides" / "groups.md",
@@ -33,6 +35,9 @@ EXECUTED = [
     ROOT / "docs" / "guides" / "missing-data.md",
     ROOT / "docs" / "guides" / "persons.md",
     ROOT / "docs" / "guides" / "privacy-officer.md",
+    ROOT / "docs" / "guides" / "report.md",
+    ROOT / "docs" / "guides" / "schema.md",
+    ROOT / "docs" / "guides" / "scikit-learn.md",
     ROOT / "docs" / "guides" / "synthetic.md",
     ROOT / "docs" / "theory" / "corrections.md",
 ]

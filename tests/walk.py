@@ -14,7 +14,7 @@ import discreet as dc
 from pairs import COLUMNS, ROWS, small_table
 
 SOURCE = str(Path(dc.__file__).parent)
-MOST = {"BetaBernoulli": 35, "LinearRegression": 47, "LogisticRegression": 39}
+MOST = {"BetaBernoulli": 42, "LinearRegression": 54, "LogisticRegression": 45}
 
 WALKS: dict[str, tuple[Any, Any]] = {
     "BetaBernoulli": (dc.BetaBernoulli("smoker"), dc.NoisyStatistics(epsilon=0.5)),

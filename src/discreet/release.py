@@ -27,8 +27,10 @@ from discreet.posterior import CoefficientDraws, Posterior
 from discreet.posterior.exports.provenance import Provenance
 from discreet.queries.losses import Query
 from discreet.recipe import build, describe, parse_json, read_text, write_text
+from discreet.report.release_words import release_lines
 from discreet.schema import Record, Schema
 from discreet.sources import CodedRows, Dataset
+from discreet.visible import Told, visible
 
 __all__ = ["Release", "load", "recipe_of"]
 
@@ -54,7 +56,7 @@ def recipe_of(model: Any, dataset_id: str, schema: Schema, mechanism: Any) -> di
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Told):
     """What left the private side, and what is needed to read it."""
 
     recipe: Mapping[str, Any]
@@ -76,6 +78,9 @@ class Release:
 
     def __hash__(self) -> int:
         return hash((self.entry, self.private))
+
+    def _told(self) -> tuple[str, list[tuple[str, str]]]:
+        return f"Release of {visible(self.recipe['dataset'], 100)}", release_lines(self)
 
     @property
     def notice(self) -> str:

@@ -30,6 +30,9 @@ COMMANDS = [
     "ledger create",
     "ledger show",
     "ledger verify",
+    "ledger head",
+    "ledger copy",
+    "ledger grant",
 ]
 
 

@@ -34,6 +34,9 @@ REFUSED = {
     "ledger create": {4: ["new.ledger", "--epsilon", "-1"], 5: ["study.ledger", "--epsilon", "1"]},
     "ledger show": {5: [MISSING]},
     "ledger verify": {5: [MISSING]},
+    "ledger head": {5: [MISSING]},
+    "ledger copy": {5: [MISSING, "new.ledger"]},
+    "ledger grant": {5: ["study.ledger", "analysts"]},
     "calibrate noisy-statistics": {4: ["--l1", "1", "--epsilon", "-1"]},
     "calibrate direct": {4: ["--prior", "6,-12", "--n", "100"]},
 }

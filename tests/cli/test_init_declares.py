@@ -405,3 +405,11 @@ def test_a_study_needs_columns_from_somewhere(run: Callable, tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     assert "--dictionary" in run("init", "study", "--epsilon", "3", "--ask", "a").err
     assert declared_table.Given().is_nothing
+
+
+def test_an_address_is_refused_and_not_repeated(run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = run("init", "study", "--epsilon", "3", "--from", "postgresql://me:secret@host/base")
+    assert (ran.code, ran.out, Path("study").exists()) == (4, "", False)
+    assert "secret" not in ran.err
+    assert "--dictionary" in ran.err

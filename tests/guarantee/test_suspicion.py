@@ -77,6 +77,7 @@ def test_the_words_round_up_and_name_the_unit() -> None:
         "to at most 15.5% by seeing this release."
     )
     assert float(found.words.partition("at most ")[2].partition("%")[0]) >= 100 * found.after
+    assert found.by_seeing("all of it") == found.words.replace("this release", "all of it")
     person = dc.suspicion(dc.ZCDP(0.1, Basis("add-remove", "person (patient_id)"))).words
     assert "every other person" in person
     assert "10% likely that one person is in the table" in person

@@ -29,7 +29,7 @@ from discreet.ledger.postgres.postgres_sentences import LostConnectionError
 T = TypeVar("T")
 
 ACCEPTED = 1
-PAUSE = 0.01
+PAUSE = 0.2  # seconds, at most, between two kills
 TRIES = 20  # of a request whose connection is ended again and again
 
 

@@ -51,7 +51,7 @@ def test_overspending_names_asked_left_and_missing(ledger: Ledger) -> None:
     ledger.reserve(PureDP(0.7), {"label": "a"})
     with pytest.raises(BudgetExceeded) as refusal:
         ledger.reserve(PureDP(0.5), {"label": "b"})
-    assert str(refusal.value).endswith("asked epsilon = 0.5, left epsilon = 0.3, missing epsilon = 0.2")
+    assert str(refusal.value).endswith("asked epsilon = 0.5, left epsilon = 0.3, missing epsilon = 0.2; ask for less")
     assert ledger.spent() == Decimal("0.7")
     assert len(ledger.entries()) == 1
 
@@ -217,3 +217,24 @@ def test_threads_share_one_ledger(ledger: Ledger) -> None:
     assert len(refused) == 10
     assert ledger.spent() == Decimal(1)
     ledger.verify()
+
+
+def test_entries_are_listed_page_by_page_and_found_by_their_request(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.ledger.ledger.PAGE", 3)
+    made = [ledger.reserve(PureDP(0.01), {"i": i}) for i in range(8)]
+    for entry in made[::2]:
+        ledger.settle(entry, {"value": entry.id})
+    assert ledger.count == 8
+    listed = list(ledger.listed())
+    assert [entry.id for entry in listed] == [entry.id for entry in made]
+    assert [entry.status for entry in listed] == ["settled", "reserved"] * 4
+    assert [entry.release for entry in ledger.entries()] == [
+        {"value": e.id} if not i % 2 else None for i, e in enumerate(made)
+    ]
+    assert [entry.id for entry in ledger.listed(3)] == [entry.id for entry in made[-3:]]
+    assert list(ledger.listed(0)) == []
+    found = ledger.find({"i": 4})
+    assert found == ledger.entries()[4]
+    assert ledger.find({"i": 9}) is None

@@ -75,7 +75,12 @@ def test_a_database_without_ledgers_is_not_made_one(address: str) -> None:
 
 @pytest.mark.parametrize(
     "secret",
-    ["postgresql://u:hunter2@h/d", "postgresql://h/d?password=hunter2", "postgres://h/d?x=1&%70assword=hunter2"],
+    [
+        "postgresql://u:hunter2@h/d",
+        "postgresql://u:hunter2/x@h/d",
+        "postgresql://h/d?password=hunter2",
+        "postgres://h/d?x=1&%70assword=hunter2",
+    ],
 )
 def test_a_password_in_an_address_is_refused_and_not_repeated(secret: str) -> None:
     with pytest.raises(LedgerError, match="must have no password") as refusal:

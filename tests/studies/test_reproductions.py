@@ -5,6 +5,7 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from discreet.cli import main
@@ -13,7 +14,7 @@ from discreet.studies.panels import Curves, Line
 from discreet.studies.paper_tables import PaperTables
 from discreet.studies.reproduction import Finding, Reproduction, Setting, close, holds
 from discreet.studies.reproductions import REPRODUCTIONS, chosen
-from discreet.studies.written_findings import write_finding, write_index
+from discreet.studies.written_findings import as_document, write_finding, write_index
 from thinned import thinned
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -27,6 +28,19 @@ def test_claims_hold(name: str) -> None:
     """Fixed seeds; references within the digits given, simulated numbers within four Monte Carlo errors."""
     finding = REPRODUCTIONS[name].run(TABLES)
     assert finding.claims
+    assert json.dumps(as_document(REPRODUCTIONS[name], finding, 2), allow_nan=False)
+    assert [f"{claim.text}: {claim.numbers}" for claim in finding.claims if not claim.holds] == []
+
+
+ON_TABLES = ["foulds-figures-3-5", "foulds-supplement-figures-3-5", "foulds-figure-7", "foulds-used-states"]
+
+
+@pytest.mark.parametrize("name", thinned([*ON_TABLES, "geumlek-figures-3-4-abalone"], lambda _: False))
+@pytest.mark.filterwarnings("ignore::discreet.errors.ConvergenceWarning")
+def test_claims_hold_on_made_up_tables_and_say_so(name: str) -> None:
+    """Without a folder of public tables the same claims are made of tables of the same shape."""
+    finding = REPRODUCTIONS[name].run(PaperTables())
+    assert finding.synthetic
     assert [f"{claim.text}: {claim.numbers}" for claim in finding.claims if not claim.holds] == []
 
 
@@ -47,6 +61,7 @@ def test_a_claim_compares_distances() -> None:
     assert close("x", 1.0, 1.1, 0.11).holds
     assert not close("x", 1.0, 1.1, 0.09).holds
     assert not close("x", math.nan, 1.1, 9.0).holds
+    assert close("x", np.float64(1.0), 1.0, 0.1).holds is True  # JSON knows no other
 
 
 def made(setting: Setting) -> Finding:

@@ -9,7 +9,6 @@ keys, missing bounds and levels, columns that are not declared, privacy paramete
 the file that names them.
 """
 
-import glob
 import inspect
 import os
 import tomllib
@@ -22,6 +21,7 @@ from typing import Any, Self
 from discreet import sources
 from discreet.checks import meant
 from discreet.cli.declaring.undeclared import declared_part
+from discreet.cli.study_data import StudyData, file_name, study_data
 from discreet.errors import DiscreetError, GuaranteeError, LedgerError, QueryError, SchemaError
 from discreet.guarantee import Guarantee
 from discreet.ledger.postgres.postgres_address import LedgerAddress, is_address
@@ -73,11 +73,10 @@ class Study:
 
     id: str
     folder: Path
-    data: str
+    source: StudyData
     ledger: Path | str
     schema: Schema
     releases: tuple[Request, ...]
-    csv: Csv | None = None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -86,19 +85,18 @@ class Study:
         body: Mapping[str, Any] = _read(file)
         _check_keys("Study", body, REQUIRED, OPTIONAL, SchemaError)
         body = declared_part(str(file), body)
-        data = _file_name("Study.data", body["data"])
+        source = study_data(body["data"], _csv(body["csv"]) if "csv" in body else None)
         schema = _schema(body)
         requests = body["release"]
         if not isinstance(requests, list) or not requests:
             raise SchemaError("Study.release must be at least one [[release]] table, got none")
         study = cls(
-            id=_text("Study.id", body.get("id", data)),
+            id=_text("Study.id", body.get("id", source.name)),
             folder=file.parent,
-            data=data,
+            source=source,
             ledger=_ledger(body["ledger"], file.parent),
             schema=schema,
             releases=tuple(_request(number, spec, file.parent) for number, spec in enumerate(requests, start=1)),
-            csv=_csv(body["csv"]) if "csv" in body else None,
         )
         study._check_files(file)
         for request in study.releases:
@@ -107,20 +105,18 @@ class Study:
         return study
 
     @property
-    def pattern(self) -> str:
-        """The file of the data, or what matches several."""
-        file = self.folder / self.data
-        # only what the study says may be a pattern: its folder may have brackets in its name
-        return str(file if file.is_file() else Path(glob.escape(str(self.folder))) / self.data)
+    def data(self) -> str:
+        """What the study calls its data."""
+        return self.source.name
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of all columns that the data have, declared or not."""
+        return self.source.columns(self.folder)
 
     def open(self) -> sources.Dataset:
         """The dataset of the study; under replace-one its units are counted, and no cell is looked at."""
-        if not (os.path.isfile(self.pattern) or glob.glob(self.pattern, recursive=True)):
-            raise SchemaError(
-                f"Study.data must be an existing file or a glob that matches one, got {self.data!r}: put the table at "
-                f"{str(self.folder / self.data)!r}, or write as data where it is from {str(self.folder)!r}"
-            )
-        return sources.open(self.pattern, self.schema, id=self.id, csv=self.csv)
+        return self.source.open(self.folder, self.schema, self.id)
 
     def only(self, name: str | None) -> tuple[Request, ...]:
         """All releases, or the one called `name`."""
@@ -132,11 +128,9 @@ class Study:
 
     def _check_files(self, file: Path) -> None:
         """Names and files are used once; a release never overwrites the data, the ledger or the study."""
-        taken = {
-            (self.folder / self.data).resolve(): "data",
-            Path(self.ledger).resolve(): "ledger",
-            file.resolve(): "study file",
-        }
+        taken = {Path(self.ledger).resolve(): "ledger", file.resolve(): "study file"}
+        held = self.source.file(self.folder)
+        taken |= {} if held is None else {held.resolve(): "data"}
         names: set[str] = set()
         for request in self.releases:
             out = request.out.resolve()
@@ -167,7 +161,7 @@ def _read(file: Path) -> dict[str, Any]:
 def _ledger(given: Any, folder: Path) -> Path | str:
     """A file beside the study, or the address of a ledger in a database."""
     if not is_address(given):
-        return folder / _file_name("Study.ledger", given)
+        return folder / file_name("Study.ledger", given)
     try:
         return str(LedgerAddress.read(given))
     except LedgerError as problem:
@@ -217,7 +211,7 @@ def _request(number: int, spec: Any, folder: Path) -> Request:
     where = f"release {name!r}" if isinstance(name, str) else f"release number {number}"
     with _named(where, QueryError):
         _check_keys("Release", spec, OF_RELEASE, (), SchemaError)
-        out = _file_name("Release.out", spec["out"])
+        out = file_name("Release.out", spec["out"])
         if not out.endswith(".json"):
             raise SchemaError(f"Release.out must end in '.json', got {out!r}")
         return Request(
@@ -268,13 +262,4 @@ def _check_keys(noun: str, body: Mapping[str, Any], required: Any, optional: Any
 def _text(field: str, value: Any) -> str:
     if not (isinstance(value, str) and value and len(value) <= 200 and value.isprintable()):
         raise SchemaError(f"{field} must be a printable text of 1 to 200 characters, got {value!r}")
-    return value
-
-
-def _file_name(field: str, value: Any) -> str:
-    """A path; addresses are refused without being repeated, since they may carry a password."""
-    if isinstance(value, Mapping) or (isinstance(value, str) and "://" in value):
-        raise SchemaError(f"{field} must be a file: only files are supported by this version, got another source")
-    if not (isinstance(value, str) and value and value.isprintable()):
-        raise SchemaError(f"{field} must be the path of a file, got {value!r}")
     return value

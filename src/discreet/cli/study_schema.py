@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, get_type_hints
 
 from discreet.cli.study import OF_RELEASE, REQUIRED, arguments_of
+from discreet.cli.study_data import FORMS
 from discreet.mechanisms import MECHANISMS
 from discreet.models import MODELS
 from discreet.schema import KINDS, UNITS, Csv
@@ -26,7 +27,7 @@ def json_schema() -> dict[str, Any]:
     )
     properties = {
         "id": text,
-        "data": text,
+        "data": {"anyOf": [text, *(_table(form) for form in FORMS.values())]},
         "csv": _object(_properties(Csv), required=()),
         "ledger": text,
         "relation": {"enum": ["replace-one", "add-remove"], "default": "replace-one"},
@@ -42,6 +43,12 @@ def json_schema() -> dict[str, Any]:
         "title": "discreet study",
         **_object(properties, required=REQUIRED),
     }
+
+
+def _table(form: Any) -> dict[str, Any]:
+    """Data that are not in files."""
+    summary = (inspect.getdoc(form) or "").partition("\n")[0]
+    return {"description": summary, **_object({**form.required, **form.optional}, required=form.required)}
 
 
 def _variants(kinds: Mapping[str, type[Any]]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ __all__ = [
     "Table",
     "console",
     "emit",
+    "emit_with",
     "facts",
     "progress",
     "report",
@@ -143,6 +144,20 @@ def emit(document: Mapping[str, Any]) -> None:
     One that says it is private is a single line, so that no line of it stands without that word.
     """
     write(json.dumps(document, indent=None if "private" in document else 2, allow_nan=False))
+
+
+def emit_with(document: Mapping[str, Any], name: str, things: Iterable[Any]) -> None:
+    """Print one JSON document whose last member is a long list, item by item as it comes."""
+    LINE.erase()
+    body = json.dumps({**document, name: []}, indent=2, allow_nan=False)
+    sys.stdout.write(body.removesuffix("]\n}"))
+    between = ""
+    for thing in things:
+        item = textwrap.indent(json.dumps(thing, indent=2, allow_nan=False), "    ")
+        sys.stdout.write(f"{between}\n{item}")
+        between = ","
+    sys.stdout.write(("\n  " if between else "") + "]\n}\n")
+    sys.stdout.flush()
 
 
 def facts(screen: Screen, title: str, lines: Iterable[tuple[str, str]]) -> None:

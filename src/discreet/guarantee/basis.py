@@ -13,6 +13,7 @@ from discreet.accounting import conversions, curves
 from discreet.accounting.rounding import ULPS
 from discreet.checks import positive
 from discreet.errors import GuaranteeError
+from discreet.guarantee.told_guarantee import ToldGuarantee
 
 __all__ = ["ZCDP", "ApproxDP", "Basis", "BoundedRange", "GaussianDP", "Guarantee", "Leaf", "PureDP"]
 
@@ -38,7 +39,7 @@ class Basis:
 
 
 @dataclass(frozen=True)
-class Guarantee(ABC):
+class Guarantee(ToldGuarantee, ABC):
     """A privacy guarantee as data: read, converted, composed and stored without running the mechanism."""
 
     kind: ClassVar[str]

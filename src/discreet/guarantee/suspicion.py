@@ -49,6 +49,10 @@ class Suspicion:
     @property
     def words(self) -> str:
         """One sentence for a privacy officer."""
+        return self.by_seeing("this release")
+
+    def by_seeing(self, what: str) -> str:
+        """The same sentence, of whatever carries the guarantee."""
         one = self.unit.partition(" (")[0]
         that = f"something about one {one} {_percent(self.before)} likely"
         if self.relation != "replace-one":
@@ -57,7 +61,7 @@ class Suspicion:
         if self.after >= 1.0:
             return f"{who} may become certain: this guarantee sets no limit to it."
         but = f", but for an exception with probability at most one in {1 / self.chance:,.0f}" if self.chance else ""
-        return f"{who} can raise that suspicion to at most {_up(self.after)} by seeing this release{but}."
+        return f"{who} can raise that suspicion to at most {_up(self.after)} by seeing {what}{but}."
 
 
 def suspicion(guarantee: Guarantee, before: float = 0.1, chance: float | None = None) -> Suspicion:

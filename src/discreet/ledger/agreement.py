@@ -1,6 +1,6 @@
 """What a ledger agreed to when it was made, and what follows for requests: known or new, at what price, or refused."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -12,7 +12,7 @@ from discreet.ledger.events import Charge, Entry, read_entry
 from discreet.ledger.filters import MOST_ADVISED, Filter, Portfolio, other_filters
 from discreet.ledger.verified import VerifiedEvents
 
-__all__ = ["Request", "Terms", "new_requests"]
+__all__ = ["Request", "Terms", "dataset_ids", "new_requests"]
 
 Request = tuple[Guarantee, Mapping[str, Any]]  # what is asked for, and its recipe
 
@@ -114,3 +114,11 @@ def _resumed(entry: Entry, request: str, guarantee: Guarantee) -> Entry:
             f"Ledger.reserve guarantee must be the one reserved for this recipe, {held!r}, got {guarantee!r}"
         )
     return entry
+
+
+def dataset_ids(acknowledge: Iterable[str]) -> list[str]:
+    """Dataset ids, each once and in order."""
+    names = sorted(set(acknowledge)) if not isinstance(acknowledge, str) else [acknowledge]
+    if not all(isinstance(name, str) and name for name in names):
+        raise LedgerError("Ledger.create acknowledge must be dataset ids, got something else")
+    return names

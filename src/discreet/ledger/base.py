@@ -43,6 +43,10 @@ class Events(ABC):
     def at(self, seq: int) -> Event | None:
         """The event with this sequence number."""
 
+    def these(self, numbers: Sequence[int]) -> Iterator[Event]:
+        """The events with these numbers, in order of number; those that are missing are left out."""
+        yield from (event for event in map(self.at, sorted(numbers)) if event is not None)
+
     @abstractmethod
     def last(self) -> Event:
         """The end of the chain; every ledger has at least its create event."""

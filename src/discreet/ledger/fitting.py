@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from contextlib import suppress
 from decimal import ROUND_FLOOR, Context, Decimal
+from pathlib import Path
 from typing import Any
 
 from discreet.accounting.conversions import gaussian_mu
 from discreet.errors import BudgetExceeded, GuaranteeError
 from discreet.guarantee import ZCDP, ApproxDP, BoundedRange, Budget, GaussianDP, Guarantee, Leaf, PureDP, Repeated
 from discreet.ledger.events import Entry
+from discreet.visible import Told
 
-__all__ = ["in_brief", "still_fits", "that_fits", "times_that_fit"]
+__all__ = ["Balanced", "in_brief", "still_fits", "that_fits", "times_that_fit"]
 
 WORDS = {
     PureDP: "differential privacy",
@@ -79,3 +81,24 @@ def still_fits(entry: Entry | None, chosen: Any, budget: Budget, limit: Decimal)
         "epsilon": that_fits(PureDP(budget.epsilon, basis), fits) or 0.0,
         "mu": mu or 0.0,
     }
+
+
+class Balanced(Told):
+    """What a ledger shows of itself in a notebook."""
+
+    def _told(self: Any) -> tuple[str, list[tuple[str, str]]]:
+        def words(amount: Decimal) -> str:
+            share = f"{float(amount / self.limit):.1%} of the budget"
+            return share if self.filter.unit == "share" else f"{share}: {self.filter.describe(amount, self.budget)}"
+
+        lines = [("budget", f"{self.budget}, {self.filter.name} filter"), ("spent", words(self.spent()))]
+        lines.append(("left", words(self.remaining())))
+        for entry in self.entries():
+            model, mechanism = (entry.recipe.get(key, {}) for key in ("model", "mechanism"))
+            about = model.get("column") or model.get("target") or ""
+            what = (
+                f"{model.get('kind', '')} {about} by {mechanism.get('kind', '')}: {words(entry.spend)}, {entry.status}"
+            )
+            lines.append((entry.id[:7], " ".join(what.split())))
+        place = self.path.name if isinstance(self.path, Path) else "in a database"
+        return f"Ledger {place}", lines

@@ -10,14 +10,15 @@ has left yet.
 
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any, Self
 
 from discreet.errors import GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Guarantee, stored
-from discreet.ledger.agreement import Request, Terms, new_requests
+from discreet.ledger.agreement import Request, Terms, dataset_ids, new_requests
 from discreet.ledger.base import created
 from discreet.ledger.copying import confirm, move
 from discreet.ledger.events import (
@@ -32,7 +33,7 @@ from discreet.ledger.events import (
     reserve_content,
 )
 from discreet.ledger.filters import SMALLEST_REQUEST, filter_for
-from discreet.ledger.fitting import still_fits
+from discreet.ledger.fitting import Balanced, still_fits
 from discreet.ledger.places import Place, store_at
 from discreet.ledger.sqlite_tables import FORMAT
 from discreet.ledger.verification import read_create, replay
@@ -41,8 +42,10 @@ from discreet.ledger.verified_store import VerifiedStore
 
 __all__ = ["Ledger", "Request"]
 
+PAGE = 500  # entries that are read at once
 
-class Ledger:
+
+class Ledger(Balanced):
     """A budget for one population and everything ever paid from it; in a file or a database, by `create` or `open`."""
 
     def __init__(self, store: VerifiedStore) -> None:
@@ -82,7 +85,7 @@ class Ledger:
             "filter": chosen.name,
             "limit": plain(limit),
         }
-        known = {"acknowledged": names} if (names := _names(acknowledge)) else {}
+        known = {"acknowledged": names} if (names := dataset_ids(acknowledge)) else {}
         store = store_at(path)
         store.create([created({**content, **known})])
         return cls(VerifiedStore(store))
@@ -233,12 +236,38 @@ class Ledger:
         with localcontext(EXACT):
             return self.limit - self.spent()
 
-    def entries(self) -> tuple[Entry, ...]:
-        """Every entry in the order of reservation."""
+    @property
+    def count(self) -> int:
+        """The number of entries."""
         with self._store.read() as events:
-            chain = list(events)
-        settled = {event.entry: event for event in chain if event.kind == "settle"}
-        return tuple(read_entry(event, settled.get(event.entry)) for event in chain if event.kind == "reserve")
+            return len(events.entries())
+
+    def find(self, recipe: Mapping[str, Any]) -> Entry | None:
+        """The entry of a request, looked up by its key."""
+        key = request_key(recipe)
+        with self._store.read() as events:
+            reserve = events.requested(key)
+            return None if reserve is None else read_entry(reserve, events.settled(reserve.entry))
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every entry in the order of reservation, with its release."""
+        with self._store.read() as events:
+            numbers = events.entries()
+            found = events.these([seq for pair in numbers for seq in pair if seq is not None])
+        return tuple(read_entry(found[first], found.get(second or 0)) for first, second in numbers)
+
+    def listed(self, last: int | None = None) -> Iterator[Entry]:
+        """Every entry, or the last ones, in the order of reservation; page by page and without their releases."""
+        with self._store.read() as events:
+            numbers = events.entries()
+        if last is not None:
+            numbers = numbers[max(len(numbers) - last, 0) :]
+        for start in range(0, len(numbers), PAGE):
+            page = dict(numbers[start : start + PAGE])
+            with self._store.read() as events:
+                found = events.these(list(page))
+            for seq, event in found.items():
+                yield replace(read_entry(event, None), status="reserved" if page[seq] is None else "settled")
 
     def head(self) -> str:
         """The last hash of the chain: written down elsewhere, it lets `verify` detect an older or rebuilt file."""
@@ -264,11 +293,3 @@ class Ledger:
             events.check_indexes()
         found = [f"limit set by accounting {self._accounting}: today's is lower"] if generous else []
         return (*found, *cheap)
-
-
-def _names(acknowledge: Iterable[str]) -> list[str]:
-    """Dataset ids, each once and in order."""
-    names = sorted(set(acknowledge)) if not isinstance(acknowledge, str) else [acknowledge]
-    if not all(isinstance(name, str) and name for name in names):
-        raise LedgerError("Ledger.create acknowledge must be dataset ids, got something else")
-    return names

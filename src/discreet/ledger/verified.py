@@ -11,7 +11,7 @@ total is the sum of what was spent, and no event has an older accounting than on
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from hashlib import sha256
 from threading import Lock
@@ -176,6 +176,15 @@ class VerifiedEvents:
             if event.kind == "reserve":
                 return event
         return None
+
+    def entries(self) -> list[tuple[int, int | None]]:
+        """The numbers of the reservation and the settlement of every entry, in the order of reservation."""
+        return [(seq, self._index.settles.get(entry)) for entry, seq in list(self._index.reserves.items())]
+
+    def these(self, numbers: Sequence[int]) -> dict[int, Event]:
+        """The events with these numbers, which must be there."""
+        found = {event.seq: event for event in self._events.these(numbers)}
+        return {seq: self._index.check(seq, found.get(seq)) for seq in numbers}
 
     def requested(self, request: str) -> Event | None:
         """The reservation of this request."""

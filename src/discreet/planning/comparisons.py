@@ -20,6 +20,7 @@ from discreet.planning.simulated_runs import Runs, simulated_runs
 from discreet.planning.wanted_width import least_budget
 from discreet.recipe import spelled
 from discreet.schema import Schema
+from discreet.visible import Told
 
 __all__ = ["Candidate", "Comparison", "compare"]
 
@@ -40,7 +41,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Told):
     """Mechanisms that fit a model and a budget, best first."""
 
     candidates: tuple[Candidate, ...]
@@ -52,6 +53,15 @@ class Comparison:
         return self.candidates[0].mechanism
 
     def __str__(self) -> str:
+        rows = [f"{rank}. {what}: {words}" if rank else f"-  {what}: {words}" for rank, what, words in self._ranked()]
+        return "\n".join(rows)
+
+    def _told(self) -> tuple[str, list[tuple[str, str]]]:
+        lines = [(f"{rank or '-'}  {what}", words) for rank, what, words in self._ranked()]
+        return "Comparison, best first: nothing is read, nothing is spent", lines
+
+    def _ranked(self) -> list[tuple[int, str, str]]:
+        """Rank, mechanism and words of each; rank 0 where it was refused."""
         rows = []
         for rank, one in enumerate(self.candidates, start=1):
             width = "no interval" if one.plan.width is None else f"width {named(one.plan.width)}"
@@ -60,11 +70,9 @@ class Comparison:
             ]
             notes += [] if one.plan.share is None else [one.plan.share.words]
             coverage = "" if one.plan.coverage is None else f", covers {one.plan.coverage:.1%}"
-            rows.append(
-                f"{rank}. {spelled(one.mechanism)}: {width}{coverage}, error {named(one.plan.error)}"
-                + (f" ({'; '.join(notes)})" if notes else "")
-            )
-        return "\n".join([*rows, *(f"-  {name}: {reason}" for name, reason in self.refused.items())])
+            told = f"{width}{coverage}, error {named(one.plan.error)}" + (f" ({'; '.join(notes)})" if notes else "")
+            rows.append((rank, spelled(one.mechanism), told))
+        return [*rows, *((0, name, reason) for name, reason in self.refused.items())]
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -1,7 +1,8 @@
 """`dc.score`: a released posterior's predictions, tried on private held-out rows, as one more release."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from discreet.errors import QueryError
@@ -10,14 +11,15 @@ from discreet.mechanisms import Mechanism
 from discreet.models import MODELS
 from discreet.models.scores.held_out_scores import HeldOutScores
 from discreet.pipeline import release
+from discreet.queries.losses.base import Loss
 from discreet.queries.scored_margins import CUTS, ScoredMargins, bin_names, checked_cuts
 from discreet.recipe import build
 from discreet.release import Release
-from discreet.schema import Categorical
+from discreet.schema import Categorical, Schema
 from discreet.sources import Dataset
 from discreet.sources.scored_rows import ScoredRows
 
-__all__ = ["score", "scored_request"]
+__all__ = ["score", "score_view", "scored_request"]
 
 DRAWS = 64  # of the posterior, that a row's probability is averaged over
 
@@ -33,8 +35,11 @@ def score(
     """Pay for noisy counts of label × score bin on held-out rows; the posterior of the release has AUC and the rest.
 
     Every held-out row is scored by its probability of the second level, averaged over 64 draws of the posterior with a
-    public seed, and falls into one of the public bins that `cuts` divide. `.posterior()` answers "auc", "ties",
-    "log_loss", "calibration" and "share" with intervals that are aware of noise and of the number of rows.
+    public seed, and falls into one of the public bins that `cuts` divide. Few bins are best where noise is strong: with
+    14 bins, 90% intervals of 2,000 rows at epsilon = 0.3 covered 75 to 78%, with these six 88%.
+
+    `.posterior()` answers "auc", "ties", "log_loss", "calibration" and "share" with intervals that are aware of noise
+    and of the number of rows.
 
     The posterior is of `LogisticRegression`, or of `NaiveBayes` with two classes, and was read from a paid release. The
     rows are another table of the same people or others, opened with the same declarations under an id of its own; they
@@ -74,14 +79,19 @@ def scored_request(posterior: Any, held_out: Dataset, cuts: Sequence[float] = CU
             "score held_out must declare the columns of the posterior as its own table did, "
             f"{known.recipe['schema']['columns']}, got {own}"
         )
-    rule = ScoredMargins(
-        query, posterior.margin_weights(DRAWS), checked_cuts(cuts if isinstance(cuts, tuple) else list(cuts))
-    )
+    asked, schema, divided = score_view(query, held_out.schema, cuts)
+    rule = ScoredMargins(query, posterior.margin_weights(DRAWS), divided)
+    asked = replace(asked, scorer=f"entry {known.entry}, rule {rule.digest}")
+    return asked, Dataset(held_out.id, schema, ScoredRows(held_out.source, rule))
+
+
+def score_view(query: Loss, schema: Schema, cuts: Any) -> tuple[HeldOutScores, Schema, tuple[float, ...]]:
+    """The question, the table of target and bins that it is asked of, and the cuts: whatever posterior scores."""
+    divided = checked_cuts(cuts if isinstance(cuts, str) or not isinstance(cuts, Iterable) else tuple(cuts))
     target = query.columns[-1]
     name = "score" if target != "score" else "score bin"
-    leaves_out = any(held_out.schema.column(column).missing == "exclude" for column in query.features.columns)
-    bins = Categorical(list(bin_names(rule.cuts)), missing="exclude" if leaves_out else None)
-    schema = replace(held_out.schema, columns={target: held_out.schema.columns[target], name: bins})
-    middles = tuple(0.5 * (low + high) for low, high in zip((0.0, *rule.cuts), (*rule.cuts, 1.0), strict=True))
-    asked = HeldOutScores(target, name, middles, scorer=f"entry {known.entry}, rule {rule.digest}")
-    return asked, Dataset(held_out.id, schema, ScoredRows(held_out.source, rule))
+    leaves_out = any(schema.column(column).missing == "exclude" for column in query.features.columns)
+    bins = Categorical(list(bin_names(divided)), missing="exclude" if leaves_out else None)
+    middles = tuple(0.5 * (low + high) for low, high in pairwise((0.0, *divided, 1.0)))
+    seen = replace(schema, columns={target: schema.columns[target], name: bins})
+    return HeldOutScores(target, name, middles), seen, divided

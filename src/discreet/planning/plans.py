@@ -23,6 +23,7 @@ from discreet.queries.cell_classes import cells_in_words
 from discreet.recipe import spelled
 from discreet.schema import Binary, Categorical, Column, Schema
 from discreet.schema.row_counts import Sizes, UniformSizes
+from discreet.visible import Told
 
 __all__ = ["Plan", "check_schema", "named", "plan", "plan_of"]
 
@@ -33,7 +34,7 @@ DROWNED = 0.8  # of the width of the prior: a release that leaves more of it is 
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Told):
     """What a release would give; figures are averages over the prior, simulated. Widths are of 90% intervals."""
 
     guarantee: Guarantee
@@ -60,6 +61,10 @@ class Plan:
 
     def __str__(self) -> str:
         return "\n".join(f"{head:<12}{text}" for head, text in self.lines())
+
+    def _told(self) -> tuple[str, list[tuple[str, str]]]:
+        what = "a mechanism" if self.mechanism is None else spelled(self.mechanism)
+        return f"Plan of {what}: nothing is read, nothing is spent", self.lines()
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan in words; one line of noise for statistics that share their scale."""

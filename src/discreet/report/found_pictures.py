@@ -1,6 +1,8 @@
 """The pictures of what was found: prior to posterior, with the plug-in posterior as a ghost, and the numbers behind."""
 
 from functools import partial
+from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ Array = NDArray[np.float64]
 
 def found_pictures(reading: ReportedRelease) -> list[Picture]:
     """A density for every single number, rows of intervals for several, strokes for draws that are all there is."""
-    return [*(_picture(quantity, reading) for quantity in reading.quantities), *reading.posterior.pictures()]
+    return [*reading.posterior.pictures(), *(_picture(quantity, reading) for quantity in reading.quantities)]
 
 
 def number_rows(quantity: Quantity, *, full: bool = True) -> tuple[tuple[str, ...], tuple[tuple[Cell, ...], ...]]:
@@ -55,7 +57,7 @@ def _picture(quantity: Quantity, reading: ReportedRelease) -> Picture:
         ground = "" if prior is None else "; pale, the prior"
         words = (
             f"The posterior, with its mean, its {quantity.level:.0%} interval and the half of it on the floor"
-            f"{ground}{ghost}."
+            f"{ground}{ghost}{', cut where it is far higher' if ghost else ''}."
         )
         draws = None if prior is None else prior[:, 0]
         return Picture(title, words, lambda: density_chart(quantity, plug_in, draws), head, rows)
@@ -66,8 +68,10 @@ def _picture(quantity: Quantity, reading: ReportedRelease) -> Picture:
     shown = _without_intercept(quantity)
     if shown is not quantity:
         words += " The intercept, far from the others, is in the table only."
-        return Picture(title, words, lambda: interval_chart(shown), head, rows)
-    return Picture(title, words, lambda: interval_chart(quantity, plug_in, band), head, rows)
+        kept = [k for k, label in enumerate(quantity.labels) if label != "intercept"]
+        plug_in = None if plug_in is None else plug_in.without("intercept")
+        band = None if prior is None else _band(prior[:, kept], shown)
+    return Picture(title, words, lambda: interval_chart(shown, plug_in, band), head, rows)
 
 
 def replicated_pictures(reading: ReportedRelease) -> list[Picture]:
@@ -93,14 +97,16 @@ def replicated_pictures(reading: ReportedRelease) -> list[Picture]:
 
 
 def _cells(name: str, size: int, reading: ReportedRelease) -> tuple[str, ...]:
-    """What the numbers of a statistic are counts of, where a quantity says it."""
+    """What the numbers of a statistic are counts of, where its levels or a quantity say it."""
     if size == 1:
         return (name,)
+    asked = {statistic.name: statistic for statistic in reading.release.query.statistics}
+    levels = getattr(asked.get(name), "levels", ())
+    if levels and prod(map(len, levels)) == size:
+        return tuple(", ".join(texts) for texts in product(*levels))
     fitting = [quantity for quantity in reading.quantities if len(quantity.labels) == size]
     named = [quantity for quantity in fitting if quantity.name == name] or fitting
-    if not named:
-        return tuple(str(k + 1) for k in range(size))
-    return named[0].rows
+    return named[0].rows if named else tuple(str(k + 1) for k in range(size))
 
 
 def _title(quantity: Quantity) -> str:

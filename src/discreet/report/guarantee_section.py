@@ -37,7 +37,7 @@ def guarantee_section(guarantee: Guarantee, notice: str, place: str) -> str:
     )
 
 
-def officer(found: Suspicion) -> str:
+def officer(found: Suspicion, seen: str = "this release") -> str:
     """The sentence for a privacy officer, with both beliefs as bars."""
     bars = "".join(
         f'<span>{words}</span><span class="bar" aria-hidden="true"><i{kind} style="width:{100 * share:.4g}%"></i>'
@@ -49,7 +49,8 @@ def officer(found: Suspicion) -> str:
         if found.relation == "replace-one"
         else "The suspicion is that the one took part."
     )
-    return f'<div class="officer">{paragraph(found.words)}<div class="beliefs">{bars}</div>{paragraph(what)}</div>'
+    said = paragraph(found.by_seeing(seen))
+    return f'<div class="officer">{said}<div class="beliefs">{bars}</div>{paragraph(what)}</div>'
 
 
 def curve_picture(guarantee: Guarantee) -> Picture:

@@ -1,25 +1,27 @@
 """The ledger in a page: every purchase in turn, its share of the budget, what is left, and what all of it promises."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from discreet.guarantee import ApproxDP, PureDP, suspicion
 from discreet.report.guarantee_section import officer
-from discreet.report.look import COLOURS, INK, altair, styled
+from discreet.report.look import COLOURS, INK, altair
 from discreet.report.markup import code, facts, text
 from discreet.report.pictures import Picture
-from discreet.report.quantity_charts import short_names
+from discreet.report.quantity_charts import row_chart, short_names
 from discreet.report.vector import figure
 from discreet.visible import visible
 
 __all__ = ["ledger_picture", "ledger_section", "share_of", "timeline"]
 
+EVERYTHING = "everything that this budget can ever buy, together"
 MOST_SHOWN = 60  # entries on the picture; the table has all
 
 
 def ledger_section(ledger: Any, names: Mapping[str, str], place: str) -> str:
     """Of an open ledger; `names` are those of the releases of the page by their entries."""
-    entries = ledger.entries()
+    entries = list(islice(ledger.listed(), 1))
     lines = [
         ("Budget", text(f"{ledger.budget}, by the {ledger.filter.name} filter")),
         ("Spent", text(_amount(ledger, ledger.spent()))),
@@ -29,13 +31,15 @@ def ledger_section(ledger: Any, names: Mapping[str, str], place: str) -> str:
     parts = [facts(lines)]
     if entries:
         parts.append(f'<div class="figures">{figure(ledger_picture(ledger, names), place)}</div>')
-        parts.append("<h3>What the whole budget promises</h3>" + officer(_whole(ledger, entries[0].guarantee)))
+        parts.append(
+            "<h3>What the whole budget promises</h3>" + officer(_whole(ledger, entries[0].guarantee), EVERYTHING)
+        )
     return "".join(parts)
 
 
 def share_of(ledger: Any, entry: str) -> float | None:
     """What part of the budget an entry took; None where the ledger does not have it."""
-    found = [float(each.spend / ledger.limit) for each in ledger.entries() if each.id == entry]
+    found = [float(each.spend / ledger.limit) for each in ledger.listed() if each.id == entry]
     return found[0] if found else None
 
 
@@ -53,12 +57,12 @@ def timeline(shares: Sequence[tuple[str, float]]) -> Any:
     bars = base.mark_bar(color=COLOURS[0], height=12).encode(x, row, x2="end:Q")
     words = base.mark_text(align="left", dx=4, color=INK, fontSize=10).encode(alt.X("end:Q"), row, text="share:N")
     rule = alt.Chart(alt.InlineData(values=[{"start": 1.0}])).mark_rule(color=INK, strokeDash=[3, 2]).encode(x)
-    return styled(alt.layer(bars, words, rule).properties(width=250, height=alt.Step(22)))
+    return row_chart(alt.layer(bars, words, rule).properties(width=250), names)
 
 
 def ledger_picture(ledger: Any, names: Mapping[str, str]) -> Picture:
     """What was paid, in turn; `names` are those of entries that have one."""
-    entries = ledger.entries()
+    entries = list(ledger.listed())
     shares = [(names.get(entry.id) or _asked(entry), float(entry.spend / ledger.limit)) for entry in entries]
     rows, total = [], 0.0
     for entry, (name, share) in zip(entries, shares, strict=True):

@@ -5,21 +5,12 @@ from html import escape
 from math import isfinite
 from typing import Any
 
-from discreet.visible import visible
+from discreet.visible import notebook, visible
 
-__all__ = ["cell", "code", "facts", "notebook", "notebook_table", "number", "paragraph", "slug", "table", "text"]
+__all__ = ["cell", "code", "facts", "notebook_table", "number", "paragraph", "slug", "table", "text"]
 
 LONGEST = 300  # characters of a text that somebody else wrote
 MOST_ROWS = 200  # of a table on a page
-
-# of what a notebook shows: the colours of the page around it, light or dark
-NOTEBOOK = (
-    "<style>.discreet-shown{font:inherit;line-height:1.45}.discreet-shown table{border-collapse:collapse;"
-    "font-variant-numeric:tabular-nums}.discreet-shown th,.discreet-shown td{text-align:right;background:none;"
-    "padding:.15em .8em .15em 0;border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);color:inherit}"
-    ".discreet-shown th:first-child,.discreet-shown td:first-child,.discreet-shown td.words{text-align:left}"
-    ".discreet-shown .quiet{opacity:.72}.discreet-shown p{margin:.3em 0;max-width:60em}</style>"
-)
 
 
 def text(words: Any, longest: int = LONGEST) -> str:
@@ -84,13 +75,6 @@ def slug(name: str, taken: Iterable[str] = ()) -> str:
     while found in used:
         found, again = f"{letters}-{again}", again + 1
     return found
-
-
-def notebook(title: str, lines: Iterable[tuple[str, str]], after: str = "") -> str:
-    """What a notebook shows of an object: a title, labelled lines of plain text, and markup after them."""
-    rows = "".join(f"<tr><td class='quiet'>{text(a)}</td><td class='words'>{text(b, 1000)}</td></tr>" for a, b in lines)
-    held = f"<table><tbody>{rows}</tbody></table>" if rows else ""
-    return f"<div class='discreet-shown'>{NOTEBOOK}<p><b>{text(title, 1000)}</b></p>{held}{after}</div>"
 
 
 def notebook_table(title: str, lines: Mapping[str, Mapping[str, float]], notes: Iterable[str] = ()) -> str:

@@ -15,12 +15,13 @@ from discreet.report.look import COLOURS, INK, RULE, altair, styled
 from discreet.report.quantities import Quantity
 from discreet.visible import visible
 
-__all__ = ["density_chart", "draws_chart", "interval_chart", "pairs_chart", "short_names"]
+__all__ = ["density_chart", "draws_chart", "interval_chart", "pairs_chart", "row_chart", "short_names"]
 
 POSTERIOR, PLUG_IN, PRIOR = COLOURS[0], COLOURS[1], "#c9c4b8"
 WIDTH, HEIGHT, STEP = 300, 150, 20
 LONGEST_LABEL, MOST_ROWS = 24, 60
 POINTS = 121
+TALLEST = 2.5  # times the posterior
 SEEN = 2e-3  # of the peak: where a curve is drawn
 MOST_PAIRS, PAIR_DRAWS = 4, 300
 WIDER = 1.1  # pixels a letter
@@ -52,6 +53,8 @@ def density_chart(
     curves["posterior"] = _density(quantity, grid)
     if plug_in is not None:
         curves["plug-in"] = _density(plug_in, grid)
+    highest = TALLEST * curves["posterior"].max()  # a ghost that is far too sure is cut at the top
+    curves = {name: np.minimum(curve, highest) for name, curve in curves.items()}
     shown = np.zeros(grid.size, dtype=bool)
     for name, curve in curves.items():
         if name != "prior":
@@ -134,7 +137,7 @@ def interval_chart(
             .encode(x, row, colour, x2="high:Q")
         )
         layers.append(points(plug_in, "plug-in").mark_point(size=18, strokeWidth=1.2, **below).encode(x, row, colour))
-    return _rows(alt.layer(*layers), names, title)
+    return row_chart(alt.layer(*layers).properties(width=230), names, title)
 
 
 def draws_chart(quantity: Quantity, *, title: str = "") -> Any:
@@ -153,7 +156,7 @@ def draws_chart(quantity: Quantity, *, title: str = "") -> Any:
     chart = alt.Chart(alt.InlineData(values=values)).mark_tick(color=POSTERIOR, thickness=1.6, height=13)
     x = alt.X("x:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5, format=",~r"))
     row = alt.Y("row:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, ticks=False, domain=False))
-    return _rows(chart.encode(x, row), names, title)
+    return row_chart(chart.encode(x, row).properties(width=230), names, title)
 
 
 def pairs_chart(columns: Mapping[str, Array], *, title: str = "") -> Any:
@@ -179,9 +182,9 @@ def pairs_chart(columns: Mapping[str, Array], *, title: str = "") -> Any:
     return styled(alt.concat(*charts, columns=2, title=title))
 
 
-def _rows(chart: Any, names: Sequence[str], title: str) -> Any:
+def row_chart(chart: Any, names: Sequence[str], title: str = "") -> Any:
     """A row for each name; pages have wider letters than those that measured them."""
-    found = styled(chart.properties(width=230, height=altair().Step(STEP), title=title))
+    found = styled(chart.properties(height=altair().Step(STEP), title=title))
     found.config["padding"] = {"left": 6 + WIDER * max(map(len, names)), "right": 14, "top": 4, "bottom": 4}
     return found
 

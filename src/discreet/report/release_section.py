@@ -17,10 +17,12 @@ from discreet.report.markup import code, facts, number, paragraph, table, text
 from discreet.report.release_reading import ReportedRelease
 from discreet.report.vector import figure
 from discreet.schema import Schema
+from discreet.schema.columns import declared_words
 from discreet.visible import visible
 
 __all__ = ["headline", "release_section", "subtitle"]
 
+MOST_NAMES = 3
 READINGS = {
     "noise-aware": "Means and intervals take the privacy noise into account: it is part of the model.",
     "draws": "What was released are private draws of a tempered posterior, wider than the posterior itself.",
@@ -36,7 +38,9 @@ def headline(reading: ReportedRelease) -> str:
             interval = f" ({number(float(first.outer[0][0]))} to {number(float(first.outer[1][0]))})"
         return f"{number(float(first.mean[0]))}{interval}"
     count = sum(len(quantity.labels) for quantity in reading.quantities)
-    return f"{count} numbers: {visible(first.names[0], 40)} is {number(float(first.mean[0]))}, …"
+    names = list(dict.fromkeys(quantity.name for quantity in reading.quantities))
+    more = ", …" if len(names) > MOST_NAMES else ""
+    return f"{count} numbers: {', '.join(visible(name, 40) for name in names[:MOST_NAMES])}{more}"
 
 
 def release_section(reading: ReportedRelease, place: str, share: float | None, version: str, *, alone: bool) -> str:
@@ -80,7 +84,7 @@ def _keys(reading: ReportedRelease, share: float | None) -> str:
     guarantee, raised = reading.guarantee, suspicion(reading.guarantee, BEFORE)
     first = reading.quantities[0]
     several = len(reading.quantities) > 1 or not first.single
-    what = ", ".join(quantity.name for quantity in reading.quantities[:4]) if several else first.names[0]
+    what = "one by one below" if several else first.names[0]
     level = f"mean and {first.level:.0%} interval of " if first.outer is not None and not several else ""
     pure = guarantee.epsilon(0.0)
     promised = (
@@ -121,18 +125,10 @@ def _asked(reading: ReportedRelease) -> str:
     ]
     lines += [("Ledger entry", code(release.entry))] if release.entry else []
     words = cells_in_words(schema, release.query)
-    columns = [(name, _declared(schema.column(name)), words[name]) for name in words]
+    columns = [(name, declared_words(schema.column(name)), words[name]) for name in words]
     return facts(lines) + table(
         ("column", "declared", "what becomes of other cells"), columns, caption="The declared columns it uses"
     )
-
-
-def _declared(column: Any) -> str:
-    if hasattr(column, "levels"):
-        levels = [str(level) for level in column.levels]
-        more = f", … ({len(levels)} levels)" if len(levels) > 12 else ""
-        return ", ".join(levels[:12]) + more
-    return f"numbers from {column.lower:g} to {column.upper:g}"
 
 
 def _sentence(thing: Any) -> str:

@@ -21,7 +21,7 @@ header.top { padding-top: 2.6rem; } footer { padding-top: 2rem; padding-bottom: 
 h1 { font-size: 1.85rem; line-height: 1.2; margin: 0 0 .5rem; letter-spacing: -.012em; }
 h2 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .4rem; letter-spacing: -.008em; }
 h3 { font-size: 1.12rem; margin: 2.2rem 0 .5rem; } h4 { font-size: .95rem; margin: 0 0 .35rem; }
-h1, h2, h3, h4, dd, td, th.words, p, code, figcaption, a, li { overflow-wrap: anywhere; }
+h1, h2, h3, h4, dd, td.words, th.words, p, code, figcaption, a, li { overflow-wrap: anywhere; }
 p { margin: .5rem 0; max-width: 44rem; } a { color: var(--accent); text-underline-offset: .15em; }
 a:focus-visible, summary:focus-visible, [tabindex]:focus-visible { outline: 2px solid var(--accent);
   outline-offset: 2px; }

@@ -23,6 +23,7 @@ from discreet.schema.cell import NO_LEVEL, Truths, declared_texts, number_of
 from discreet.schema.cell_words import level_words, two_level_words
 from discreet.schema.number_columns import Bounded, Count
 from discreet.schema.views import Matches, Ranges
+from discreet.visible import visible
 
 __all__ = [
     "KINDS",
@@ -34,10 +35,12 @@ __all__ = [
     "Count",
     "LevelColumn",
     "Seen",
+    "declared_words",
     "level_numbers",
     "level_texts",
 ]
 
+LONGEST_LEVEL, MOST_LEVELS = 40, 12  # in words
 TRUTHS: Truths = ("false", "true")
 
 
@@ -210,3 +213,12 @@ def level_numbers(column: Binary | Categorical) -> dict[float, int]:
     finite = [(value + 0.0, code) for value, code in numbers if value is not None and math.isfinite(value)]  # one zero
     times = Counter(value for value, _ in finite)
     return {value: code for value, code in finite if times[value] == 1}
+
+
+def declared_words(column: Any) -> str:
+    """What a column may hold, in a few words: its levels, the first of many, or its bounds."""
+    if column.holds == "levels":
+        levels = [visible(str(level), LONGEST_LEVEL) for level in column.levels]
+        more = f", … ({len(levels)} levels)" if len(levels) > MOST_LEVELS else ""
+        return ", ".join(levels[:MOST_LEVELS]) + more
+    return f"numbers from {column.lower:g} to {column.upper:g}"

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Literal, Self, cast
 from discreet.checks import is_integer, meant
 from discreet.errors import SchemaError
 from discreet.recipe import build, without_none
-from discreet.schema.columns import KINDS, Column, Seen
+from discreet.schema.columns import KINDS, Column, Seen, declared_words
+from discreet.visible import Told
 
 __all__ = ["UNITS", "LabelOnly", "Person", "Record", "Relation", "Schema", "SeenSchema", "Unit"]
 
@@ -93,7 +94,7 @@ UNITS: dict[str, type[Unit]] = {"record": Record, "person": Person, "label-only"
 
 
 @dataclass(frozen=True)
-class Schema:
+class Schema(Told):
     """Columns, privacy unit, neighbour relation and public size of a table.
 
     Under `"replace-one"` neighbours differ in one unit and share `n`, which is public: `dc.open` counts it, or
@@ -146,6 +147,13 @@ class Schema:
 
     def __hash__(self) -> int:
         return hash((tuple(self.columns.items()), self.unit, self.relation, self.n, self.n_max, self.n_prior))
+
+    def _told(self) -> tuple[str, list[tuple[str, str]]]:
+        size = "n is counted when a table is opened" if self.n is None else f"n = {self.n:,}, public"
+        if self.relation == "add-remove":
+            size = f"n is private, at most {self.n_max:,}"
+        lines = [(name, f"{declared_words(column)}; {column.other_cells()}") for name, column in self.columns.items()]
+        return f"Schema: {self.relation} of one {self.unit}; {size}", lines
 
     def column(self, name: str) -> Seen:
         """The declaration of one column."""

@@ -19,6 +19,8 @@ from discreet.sklearn.fitted_tables import EstimatorError
 
 __all__ = ["check_callers", "check_steps"]
 
+PAYS_FOR_FOLDS = "discreet.sklearn.paid_searches"  # tells the whole price before its first fit
+
 LEARNS = (
     "learns from the rows, or may: then one row moves all others and the guarantee would be false. Bounds and levels "
     "that the schema declares do the scaling, encoding and filling in; transforms that may stay are passthrough, drop, "
@@ -70,7 +72,9 @@ def check_callers(estimator: Any) -> None:
         if type(caller) is Pipeline:
             for name, step in caller.steps[:-1]:
                 check_steps(step, name)
-        elif isinstance(caller, BaseEstimator) and caller is not estimator:
+        elif (
+            isinstance(caller, BaseEstimator) and caller is not estimator and type(caller).__module__ != PAYS_FOR_FOLDS
+        ):
             raise EstimatorError(f"{kind} {wrapped(type(caller).__name__)}")
 
 

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from discreet.queries.cell_classes import cell_class_query, cell_classes
-from discreet.schema import Csv, Record, Schema
+from discreet.schema import Record, Schema
 from discreet.schema.arrow_cell import columns_read
 from discreet.sources.dataset import Dataset
-from discreet.sources.open import held_columns
 
 __all__ = ["CheckedCells", "checked_cells", "wrong_columns"]
 
@@ -41,8 +40,7 @@ def checked_cells(dataset: Dataset) -> CheckedCells:
     return CheckedCells(rows, dataset.source.count(), used, classes)
 
 
-def wrong_columns(source: str, schema: Schema, csv: Csv | None) -> tuple[dict[str, int], list[str]]:
-    """How often the files have each column that they should have once, if not once; and the names that they have."""
-    names = held_columns(source, csv)
+def wrong_columns(names: list[str], schema: Schema) -> dict[str, int]:
+    """How often data of these columns have each one that they should have once, if not once."""
     times = {name: names.count(name) for name in columns_read(schema)}
-    return {name: found for name, found in times.items() if found != 1}, names
+    return {name: found for name, found in times.items() if found != 1}

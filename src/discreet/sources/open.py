@@ -29,20 +29,37 @@ from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowRows", "declared_types", "frame_rows", "held_columns", "open_dataset"]
+__all__ = ["ArrowRows", "declared_types", "frame_rows", "held_columns", "open_dataset", "table_columns"]
 
 T = TypeVar("T")
 
+ADDRESSES = ("postgresql://", "postgres://")
 
-def open_dataset(source: Any, schema: Schema, *, id: str | None = None, csv: Csv | None = None) -> Dataset:  # noqa: A002
-    """A dataset from a path (CSV, Parquet, or a glob of either), a pandas, polars, pyarrow or Spark frame.
 
-    `id` is the public name under which the ledger knows the dataset: required for a frame, else the path as typed.
+def open_dataset(
+    source: Any,
+    schema: Schema,
+    *,
+    id: str | None = None,  # noqa: A002
+    csv: Csv | None = None,
+    table: str | None = None,
+    timeout: float | None = None,
+) -> Dataset:
+    """A dataset from a path (CSV, Parquet, or a glob), a pandas, polars, pyarrow or Spark frame, or a database.
+
+    `id` is the public name under which the ledger knows the dataset: required for a frame, else the path as typed, or
+    the table. A database is an address `postgresql://role@host/database` without a password, with
+    `table="schema.table"` and, if statements may not take longer, a `timeout` in seconds.
+
     `csv` says how CSV files are written where they have other signs than commas and points, or another encoding than
     UTF-8: `dc.Csv(delimiter=";", decimal=",", encoding="latin-1")`. Nothing of it is found out from the file.
     """
     if not isinstance(schema, Schema):
         raise SchemaError(f"open.schema must be a Schema, got {type(schema).__name__}")
+    if isinstance(source, str) and source.lower().startswith(ADDRESSES):
+        return _of_database(source, schema, id, csv, table, timeout)
+    if table is not None or timeout is not None:
+        raise SchemaError("open.table and open.timeout must be given with the address of a database only")
     typed = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     in_spark = is_spark_frame(source)
     if not isinstance(typed, str) and package_of(source) is None and not in_spark:
@@ -65,8 +82,32 @@ def open_dataset(source: Any, schema: Schema, *, id: str | None = None, csv: Csv
     else:
         origins, held = _or_refuse(lambda: frame_rows(source, schema) if typed is None else _files(typed, schema, csv))
         reader = DuckDB(origins, held, name, schema.unit.identifier is not None)
+    return _counted(name, schema, reader, UNREADABLE)
+
+
+def _of_database(
+    source: str,
+    schema: Schema,
+    id: str | None,  # noqa: A002
+    csv: Csv | None,
+    table: Any,
+    timeout: Any,
+) -> Dataset:
+    from discreet.sources.readers.postgres_table import UNREACHED, postgres_table
+
+    if csv is not None:
+        raise SchemaError("open.csv must be given for CSV files only, got it with a database")
+    name = table if id is None else id
+    if not isinstance(name, str) or not name:
+        raise SchemaError(f"open.table must be the name of a table, schema.table, got {name!r}")
+    reader = _or_refuse(lambda: postgres_table(source, schema, table, name, timeout), UNREACHED)
+    return _counted(name, schema, reader, UNREACHED)
+
+
+def _counted(name: str, schema: Schema, reader: Source, otherwise: str) -> Dataset:
+    """The dataset; under replace-one its units are counted."""
     if schema.relation == "replace-one":
-        schema = schema.with_n(_or_refuse(reader.count))
+        schema = schema.with_n(_or_refuse(reader.count, otherwise))
     return Dataset(name, schema, reader)
 
 
@@ -105,6 +146,13 @@ def held_columns(typed: str, csv: Csv | None) -> list[str]:
     return _or_refuse(read)
 
 
+def table_columns(address: str, table: str) -> list[str]:
+    """The columns of a table of a database."""
+    from discreet.sources.readers.postgres_table import UNREACHED, postgres_columns
+
+    return _or_refuse(lambda: postgres_columns(address, table), UNREACHED)
+
+
 def declared_types(typed: str, csv: Csv | None) -> list[tuple[str, Storage | None]]:
     """The columns of the files in order, and what the files declare that they hold; no cell is read to find it.
 
@@ -133,14 +181,14 @@ def _general(storage: Storage) -> Storage:
     return storage if storage in ("boolean", "text") else "float"
 
 
-def _or_refuse(read: Callable[[], T]) -> T:
+def _or_refuse(read: Callable[[], T], otherwise: str = UNREADABLE) -> T:
     """The result of reading, or a refusal raised anew, so that no reader's exception, frame or variable hangs on it."""
     try:
         return read()
     except SchemaError as error:
         refusal = str(error)
     except Exception:
-        refusal = UNREADABLE
+        refusal = otherwise
     raise SchemaError(refusal)
 
 

@@ -23,7 +23,7 @@ h3 { font-size: 1.08rem; margin: 0; } a { color: var(--accent); } p { max-width:
 .quiet { color: var(--quiet); font-size: .92rem; } .tag { border: 1px solid var(--quiet); border-radius: .3rem;
        padding: 0 .35rem; font-size: .8rem; color: var(--quiet); white-space: nowrap; }
 article { border-top: 1px solid var(--rule); padding: 1.4rem 0 .6rem; }
-figure { margin: .9rem 0; overflow-x: auto; } figure svg { max-width: 100%; height: auto; }
+figure { margin: .9rem 0; overflow-x: auto; } figure svg { max-width: 100%; height: auto; overflow: visible; }
 figure svg text { fill: var(--ink) !important; } figure svg > rect { fill: transparent; }
 figure svg .role-axis-grid line { stroke: var(--rule); } figure svg .mark-rule.level line { stroke: var(--ink); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem .9rem; max-width: 52rem; margin: .6rem 0; }

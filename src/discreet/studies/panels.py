@@ -18,6 +18,7 @@ __all__ = ["Curves", "Line", "Panel", "ProfilePanel", "StateTiles", "picture"]
 
 DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 4), (1, 3), (6, 2, 1, 2, 1, 2), (3, 6), (10, 2))
 WIDTH, HEIGHT = 380, 240
+ROOM = 45  # to the right of the last legend
 
 
 class Panel(Protocol):
@@ -56,8 +57,8 @@ class Curves:
         import altair as alt
 
         names = [line.name for line in self.lines] + list(self.levels)
-        at = alt.X("x:Q", title=self.x, scale=_scale(self.log_x), axis=alt.Axis(tickCount=6, format="~g"))
-        height = alt.Y("y:Q", title=self.y, scale=_scale(self.log_y), axis=alt.Axis(tickCount=6, format="~g"))
+        at = alt.X("x:Q", title=self.x, scale=_scale(self.log_x), axis=alt.Axis(tickCount=6, format=".6~g"))
+        height = alt.Y("y:Q", title=self.y, scale=_scale(self.log_y), axis=alt.Axis(tickCount=6, format=".6~g"))
         key = alt.Legend(
             symbolType="stroke", symbolStrokeWidth=2.5, symbolSize=260, symbolOpacity=1, labelLimit=280, title=None
         )
@@ -139,7 +140,9 @@ def picture(panels: Sequence[Panel], columns: int = 2) -> Any:
         plain.append(chart)
     whole = alt.concat(*plain, columns=columns, spacing=28)
     apart: dict[str, Any] = dict.fromkeys(("color", "strokeDash", "x", "y"), "independent")
-    return tiles(whole.resolve_scale(**apart), columns=1)
+    drawn = tiles(whole.resolve_scale(**apart), columns=1)
+    # a reader's font may be wider than the one that the legends were measured with
+    return drawn.properties(padding={"left": 5, "top": 5, "bottom": 5, "right": ROOM})
 
 
 def _scale(logarithmic: bool) -> Any:

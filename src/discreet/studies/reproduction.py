@@ -87,4 +87,4 @@ def holds(text: str, condition: bool, numbers: str) -> Claim:
 def close(text: str, value: float, reference: float, within: float) -> Claim:
     """A number is within an absolute distance of its reference: four Monte Carlo errors, or the printed digits."""
     near = math.isfinite(value) and abs(value - reference) <= within
-    return Claim(text, near, f"{value:.12g} against {reference:.12g}, within {within:.2g}")
+    return Claim(text, bool(near), f"{value:.12g} against {reference:.12g}, within {within:.2g}")

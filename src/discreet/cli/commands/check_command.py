@@ -64,7 +64,8 @@ def _checked(study: "Study") -> tuple[dict[str, Any], list[Line], DiscreetError 
     """The document, the lines, and why the releases of the study would be refused, if they would."""
     from discreet.sources.cell_check import checked_cells, wrong_columns
 
-    wrong, names = wrong_columns(study.pattern, study.schema, study.csv)
+    names = study.columns
+    wrong = wrong_columns(names, study.schema)
     if wrong:
         absent = [{"private": NOTE, "name": name, "times": times} for name, times in wrong.items()]
         refusal = SchemaError("declared columns must each be in the source once, got others")
@@ -84,7 +85,7 @@ def _headings(study: "Study", wrong: Mapping[str, int], names: Sequence[str]) ->
         (f"{name}: {f'there {times} times' if times else 'not there'}", "yellow") for name, times in wrong.items()
     ]
     more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
-    lines += [("", ""), (f"The columns of the file are {', '.join(map(repr, names[:MOST_SHOWN]))}{more}.", "")]
+    lines += [("", ""), (f"The columns of the data are {', '.join(map(repr, names[:MOST_SHOWN]))}{more}.", "")]
     if study.data.lower().endswith(".csv"):
         lines.append(("If they look joined or broken, declare how the file is written: csv = {delimiter = …}", ""))
     return lines

@@ -1,14 +1,21 @@
 """`discreet ledger create | show | verify | head | copy | grant`: the budget of one population and what it paid for."""
 
-from typing import Annotated, Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli import balance, terminal
+from discreet.visible import visible
+
+if TYPE_CHECKING:
+    from discreet.ledger import Entry
 
 __all__ = ["app", "copy", "create", "grant", "head", "show", "verify"]
 
 app = typer.Typer(rich_markup_mode=None)
+
+TAIL = 20  # entries that are shown if not all are asked for
 
 LedgerFile = Annotated[
     str,
@@ -78,54 +85,72 @@ def create(
 
 
 @app.command(epilog=terminal.EXIT_CODES)
-def show(path: LedgerFile, as_json: terminal.AsJson = False, quiet: terminal.Quiet = False) -> None:
-    """Show the balance and every entry.
+def show(
+    path: LedgerFile,
+    every: Annotated[bool, typer.Option("--all", help=f"Every entry, one line each; else the last {TAIL}.")] = False,
+    as_json: terminal.AsJson = False,
+    quiet: terminal.Quiet = False,
+) -> None:
+    """Show the balance and the last entries; with --json or --all, every entry.
 
     \b
     Example:
+      discreet ledger show study.ledger
       discreet ledger show study.ledger --json
     """  # noqa: D301
     from discreet.ledger import Ledger
-    from discreet.ledger.events import plain
 
     found = Ledger.open(path)
-    entries = found.entries()
     if as_json:
-        listed = [
-            {
-                "id": entry.id,
-                "status": entry.status,
-                "recipe": entry.recipe,
-                "guarantee": entry.guarantee.to_json(),
-                "spend": plain(entry.spend),
-                "spent_after": plain(entry.spent_after),
-            }
-            for entry in entries
-        ]
-        terminal.emit({**balance.balance(found), "fits": found.still_fits(), "head": found.head(), "entries": listed})
+        body = {**balance.balance(found), "fits": found.still_fits(), "head": found.head()}
+        terminal.emit_with(body, "entries", map(_document, found.listed()))
         return
     screen = terminal.console(quiet=quiet)
+    tail = list(found.listed(TAIL))
+    before = float((tail[0].spent_after - tail[0].spend) / found.limit) if tail else 0.0
+    count = found.count
     lines = [
         ("budget", f"{found.budget}, {found.filter.name} filter"),
         *([("closed", f"copied, and spent in {found.moved_to}")] if found.moved_to else []),
         ("spent", balance.words(found, found.spent())),
         ("left", balance.words(found, found.remaining())),
         *_fitting(found.still_fits()),
-        ("shares", balance.bar([float(entry.spend / found.limit) for entry in entries])),
+        ("shares", balance.bar([*([before] if before else []), *(float(entry.spend / found.limit) for entry in tail)])),
         ("head", found.head()),
+        *([("entries", f"{count:,}; the last {TAIL}:")] if count > TAIL and not every else []),
     ]
-    terminal.facts(screen, str(path), lines)
-    if not entries:
-        return
-    table = terminal.table(["entry", "dataset", "model", "mechanism", "status"], ["of the budget"])
-    for entry in entries:
-        model, mechanism = (entry.recipe.get(key, {}) for key in ("model", "mechanism"))
-        label = f" {mechanism['label']!r}" if mechanism.get("label") else ""
-        about = model.get("column") or model.get("target") or ""
-        what = f"{model.get('kind', '')} {about}".strip()
-        asked = (entry.recipe.get("dataset", ""), what, f"{mechanism.get('kind', '')}{label}")
-        table.add_row(entry.id[:7], *map(str, asked), entry.status, f"{float(entry.spend / found.limit):.1%}")
-    screen.print(table)
+    terminal.facts(screen, path, lines)
+    if every and not quiet:
+        for entry in found.listed():
+            terminal.write("\t".join(visible(cell) for cell in _cells(entry, found.limit)))
+    elif tail:
+        table = terminal.table(["entry", "dataset", "model", "mechanism", "status"], ["of the budget"])
+        for entry in tail:
+            table.add_row(*_cells(entry, found.limit))
+        screen.print(table)
+
+
+def _document(entry: "Entry") -> dict[str, Any]:
+    from discreet.ledger.events import plain
+
+    return {
+        "id": entry.id,
+        "status": entry.status,
+        "recipe": entry.recipe,
+        "guarantee": entry.guarantee.to_json(),
+        "spend": plain(entry.spend),
+        "spent_after": plain(entry.spent_after),
+    }
+
+
+def _cells(entry: "Entry", limit: Decimal) -> tuple[str, ...]:
+    """What was asked, in a few words each."""
+    model, mechanism = (entry.recipe.get(key, {}) for key in ("model", "mechanism"))
+    label = f" {mechanism['label']!r}" if mechanism.get("label") else ""
+    about = model.get("column") or model.get("target") or ""
+    asked = (entry.recipe.get("dataset", ""), f"{model.get('kind', '')} {about}".strip())
+    how, share = f"{mechanism.get('kind', '')}{label}", f"{float(entry.spend / limit):.1%}"
+    return entry.id[:7], *map(str, asked), how, entry.status, share
 
 
 def _fitting(fits: dict[str, Any]) -> list[tuple[str, str]]:
@@ -160,11 +185,11 @@ def verify(
     notices = found.verify(head)
     accepted = [{"event": event, "time": time} for event, time in found.accepted()]
     if as_json:
-        body = {"path": str(path), "verified": True, "entries": len(found.entries()), "head": found.head()}
+        body = {"path": str(path), "verified": True, "entries": found.count, "head": found.head()}
         terminal.emit({**body, "accepted": accepted, "notices": list(notices)})
         return
     lines = [
-        ("entries", str(len(found.entries()))),
+        ("entries", str(found.count)),
         ("spent", balance.words(found, found.spent())),
         ("head", found.head()),
         *(("accepted", f"without a head file at event {each['event']}, {each['time']}") for each in accepted),
@@ -174,7 +199,7 @@ def verify(
 
 
 @app.command(epilog=terminal.EXIT_CODES)
-def head(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
+def head(path: LedgerFile, as_json: terminal.AsJson = False, quiet: terminal.Quiet = False) -> None:
     """Print the last hash of the chain, to be noted elsewhere.
 
     \b
@@ -187,7 +212,7 @@ def head(path: LedgerFile, as_json: terminal.AsJson = False) -> None:
     found = Ledger.open(path).head()
     if as_json:
         terminal.emit({"path": path, "head": found})
-    else:
+    elif not quiet:
         terminal.write(found)
 
 

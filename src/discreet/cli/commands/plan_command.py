@@ -99,7 +99,7 @@ def plan(
 
 def _shared(study: "Study", plans: "list[tuple[Request, Plan]]") -> "list[tuple[Request, Plan]]":
     """The plans with the share that each release would take of the study's ledger: what is not paid, bought at once."""
-    from discreet.cli.commands.release_command import known_entry
+    from discreet.cli.commands.release_command import known_entries
     from discreet.ledger import Ledger
     from discreet.ledger.places import store_at
     from discreet.planning.shares import Share, shares_of
@@ -107,8 +107,8 @@ def _shared(study: "Study", plans: "list[tuple[Request, Plan]]") -> "list[tuple[
     if not store_at(study.ledger).is_there():
         return plans
     ledger = Ledger.open(study.ledger)
-    entries = ledger.entries()
-    paid = [made.reached is None and known_entry(study, request, entries) is not None for request, made in plans]
+    known = known_entries(study, [request for request, _ in plans], ledger)
+    paid = [made.reached is None and known[request.name] is not None for request, made in plans]
     new = [made.guarantee for (_, made), known in zip(plans, paid, strict=True) if not known]
     shares = iter(shares_of(new, ledger))
     before = Share(0.0, "paid before: nothing more")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.ledger import Entry, Ledger
     from discreet.sources import Dataset
 
-__all__ = ["known_entry", "release"]
+__all__ = ["known_entries", "release"]
 
 UNITS_OF_A_SECOND = 10**6  # that a step of a mechanism goes through: below it nothing is worth a line
 
@@ -94,8 +94,7 @@ def release(
 
 def _charged(study: "Study", requests: Sequence["Request"], ledger: "Ledger") -> str:
     """What is paid and not made, after an interruption."""
-    entries = ledger.entries()
-    known = {request.name: known_entry(study, request, entries) for request in requests}
+    known = known_entries(study, requests, ledger)
     open_ones = [name for name, entry in known.items() if entry is not None and entry.status == "reserved"]
     if not open_ones:
         return "interrupted: nothing stays charged without its release"
@@ -117,7 +116,7 @@ def _releases(
     if one_by_one:
         for _ in _quotes(replace(study, schema=dataset.schema), requests, ledger, one_by_one):
             pass  # refuses a study that does not fit as a whole before its first release is paid
-    before = {entry.id: entry.status for entry in ledger.entries()}
+    before = known_entries(replace(study, schema=dataset.schema), requests, ledger)
     purchases = [[each] for each in asked] if one_by_one else [asked]
     bought = (paid for together in purchases for paid in pipeline.purchase(together, ledger))
     work = [request.work(dataset.schema) for request in requests]
@@ -127,7 +126,8 @@ def _releases(
         shown.begin(f"{request.name}, {number + 1} of {len(requests)}", sum(work[:number]))
         made = paid.release(shown)
         made.save(request.out)
-        status = before.get(made.entry)
+        earlier = before[request.name]
+        status = None if earlier is None else earlier.status
         price = Decimal(0) if status else paid.entry.spend
         step = _step(study, request, made.guarantee, price, ledger.limit - paid.entry.spent_after, HOW[status], ledger)
         step.document["release"] = made.to_json()
@@ -139,8 +139,8 @@ def _releases(
 
 def _quotes(study: "Study", requests: Sequence["Request"], ledger: "Ledger", one_by_one: bool) -> Iterator[Step]:
     """What each release would cost and leave, from the study and the ledger alone."""
-    entries, left = ledger.entries(), ledger.remaining()
-    asked = [(request, request.guarantee(study.schema), known_entry(study, request, entries)) for request in requests]
+    earlier, left = known_entries(study, requests, ledger), ledger.remaining()
+    asked = [(request, request.guarantee(study.schema), earlier[request.name]) for request in requests]
     new = [guarantee for _, guarantee, known in asked if known is None]
     charges = iter(ledger.quote_in_turn(new) if one_by_one else ledger.quote(new))
     for request, guarantee, known in asked:
@@ -183,18 +183,20 @@ def _step(
     return Step(document, lines)
 
 
-def known_entry(study: "Study", request: "Request", entries: Sequence["Entry"]) -> "Entry | None":
-    """The entry of the same request; where n is still to be counted, requests are compared without it."""
+def known_entries(study: "Study", requests: Sequence["Request"], ledger: "Ledger") -> "dict[str, Entry | None]":
+    """The entries of the same requests, by their keys; where n is still to be counted, all are compared without it."""
     from discreet.release import recipe_of
 
-    asked = recipe_of(request.model, study.id, study.schema, request.mechanism)
-    for entry in entries:
-        schema = dict(entry.recipe.get("schema", {}))
-        if study.schema.n is None:
-            schema.pop("n", None)
-        if {**entry.recipe, "schema": schema} == asked:
-            return entry
-    return None
+    asked = {each.name: recipe_of(each.model, study.id, study.schema, each.mechanism) for each in requests}
+    found = {name: ledger.find(recipe) for name, recipe in asked.items()}
+    if study.schema.n is not None or study.schema.relation != "replace-one":
+        return found
+    for entry in ledger.listed():
+        schema = {key: value for key, value in entry.recipe.get("schema", {}).items() if key != "n"}
+        for name, recipe in asked.items():
+            if found[name] is None and {**entry.recipe, "schema": schema} == recipe:
+                found[name] = entry
+    return found
 
 
 def _check_out(request: "Request", dataset: "Dataset") -> None:

@@ -50,6 +50,11 @@ def new_study(given: Given, folder: Path, epsilon: float) -> tuple[NewStudy, lis
         raise SchemaError(
             "init must get --from, --dictionary or --public where it gets --ask, --n or how CSV is written"
         )
+    if given.table is not None and "://" in given.table:  # not repeated: it may carry a password
+        raise SchemaError(
+            "init --from must be a file, got an address: declare the table with --dictionary, and write where it is "
+            'into the study, as data = {url = "postgresql://…", table = "…"}'
+        )
     told: list[tuple[str, str]] = []
     held = None if given.table is None else _held(given.table, given.csv, told)
     dictionary = None if given.dictionary is None else read_dictionary(given.dictionary)

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeGuard
 from urllib.parse import unquote, urlsplit
 
 from discreet.errors import LedgerError
+from discreet.sources.readers.postgres_table import has_password
 
 __all__ = ["SHAPE", "LedgerAddress", "is_address"]
 
@@ -44,7 +45,7 @@ class LedgerAddress:
             ]
         except (ValueError, UnicodeError):
             raise LedgerError(SHAPE) from None
-        if ":" in parts.netloc.rpartition("@")[0] or not SECRET.isdisjoint(keys):
+        if has_password(text) or not SECRET.isdisjoint(keys):
             raise LedgerError(UNSAFE)
         if parts.fragment or len(names) > 1:
             raise LedgerError(SHAPE)

@@ -42,6 +42,7 @@ from discreet.ledger.postgres.postgres_sentences import (
 )
 from discreet.ledger.postgres.postgres_tables import DEFINED, GRANTS, NOTHING_ELSE, TABLES
 from discreet.ledger.sqlite_tables import FORMAT
+from discreet.sources.readers.postgres_table import encrypted
 
 if TYPE_CHECKING:
     import psycopg
@@ -253,18 +254,15 @@ class PostgresStore:
 
     def _connected(self) -> "psycopg.Connection[Any]":
         import psycopg
+        from psycopg.conninfo import conninfo_to_dict
 
-        limits: dict[str, Any] = (
-            {} if "connect_timeout=" in self._address.server else {"connect_timeout": CONNECT_SECONDS}
-        )
         try:
+            given = encrypted(conninfo_to_dict(self._address.server))
             # nothing is prepared: a pooler may give every transaction another session
             return psycopg.connect(
-                self._address.server,
                 autocommit=True,
                 prepare_threshold=None,
-                fallback_application_name="discreet",
-                **limits,
+                **{"fallback_application_name": "discreet", "connect_timeout": CONNECT_SECONDS, **given},
             )
         except psycopg.ProgrammingError:
             raise LedgerError(SHAPE) from None

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from discreet.errors import QueryError
-from discreet.inference.scores import ScoreEvidence, ThetaLaw
+from discreet.inference.scores import MarginSlopes, ScoreEvidence, ThetaLaw, margin_slopes
 from discreet.numerics.arrays import Array
 from discreet.posterior.base import Posterior
 from discreet.posterior.exports.datatree import Axes
@@ -179,6 +179,10 @@ class ScoreCoefficients(Posterior):
         return found
 
     @cached_property
+    def _slopes(self) -> MarginSlopes | None:
+        return margin_slopes(self.evidence)
+
+    @cached_property
     def _towards(self) -> Array:
         """The coefficients as a function of theta, (coefficients, dz + 1)."""
         found = self.evidence.walk.map.T.copy()
@@ -208,12 +212,19 @@ class ScoreCoefficients(Posterior):
         if self.precision is None:
             mean, variance = walk.filter.averaged
             u = u @ walk.turned_axes
+            if self._slopes is not None:
+                return self._calibrated(u @ mean, self._slopes)
             centre, spread = u @ mean, u**2 @ variance
         else:
             centre = u @ self.law.mean
             spread = np.einsum("ij,ij->i", u @ self.law.covariance, u)
         deviations, link = np.sqrt(spread), self.evidence.terms.link
         return np.asarray(sum(w * link.mean(centre + x * deviations) for x, w in zip(NODES, WEIGHTS, strict=True)))
+
+    def _calibrated(self, margins: Array, found: MarginSlopes) -> Array:
+        """Over how sure predictions may be, instead of over what the filter, which assumes too much there, believes."""
+        parts = zip(found.weights, found.slopes, strict=True)
+        return np.asarray(sum(w * self.evidence.terms.link.mean(c * margins) for w, c in parts))
 
     def _in_units(self, place: Array, from_low: float) -> Array:
         """A place between the bounds of the target, or a difference of two, in its own units."""

@@ -64,14 +64,15 @@ class ScoreFilter:
 
     def after(self, point: Array, score: Array) -> "ScoreFilter":
         """One more score, which was taken at `point`."""
-        h = self._curvature(point)
+        h = self.curvature(point)
         fade = ((self.step + 1.0) / (self.step + 2.0)) ** self.terms.fading(self.size)
         gain = 1.0 / self.terms.scores_sd**2
         known = fade * self.known + h**2 * gain
         pull = fade * self.pull + h * (h * point - score) * gain
         return replace(self, step=self.step + 1, known=known, pull=pull, curve=h)
 
-    def _curvature(self, point: Array) -> Array:
+    def curvature(self, point: Array) -> Array:
+        """How fast a score at this point changes with theta, coordinate by coordinate: h."""
         margin = float(np.sqrt(((point[1:] * self.scales[1:]) ** 2) @ self.variances[1:]))
         least = LEAST_SLOPE * self.terms.slope(0.0, 0.0)
         kappa = max(self.terms.slope(float(point[0] * self.scales[0]), margin), least)

@@ -151,7 +151,6 @@ def connect(files: Sequence[str] = (), threads: int | None = None) -> Iterator[A
             "allowed_paths": [*files],
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
-            "enable_progress_bar": False,
             "memory_limit": MEMORY_LIMIT,
             "preserve_insertion_order": False,
             "python_enable_replacements": False,
@@ -162,6 +161,9 @@ def connect(files: Sequence[str] = (), threads: int | None = None) -> Iterator[A
         locks = {"enable_external_access": False, "lock_configuration": True}
         with duckdb.connect(":memory:") as connection:
             known = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+            ((bar,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+            if bar:  # in a notebook without ipywidgets it is off, and even to say so is refused
+                settings["enable_progress_bar"] = False
             settings["disabled_optimizers"] = GREEDY_OPTIMIZER if (GREEDY_OPTIMIZER,) in known else ""
             texts = {name: exp.convert(value).sql(dialect="duckdb") for name, value in (settings | locks).items()}
             connection.execute("; ".join(f"SET {name} = {text}" for name, text in texts.items()))

@@ -58,6 +58,7 @@ RAW = "raw"  # the relation that a reader found
 
 LARGEST_EXACT_DOUBLE = 2**53
 LARGEST_PRODUCT = 2**62  # of two axes in 64 bits
+TINY = 2.0**-60  # grid steps, which are lost when 1/2 is added
 
 # What a sum over rows knows: the public number of rows, or None, and the largest term.
 WITHIN = "within"
@@ -153,6 +154,9 @@ def steps(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
     """A clipped number on its grid, floor(value / grid + 1/2): a double that is a whole number."""
     from sqlglot import exp
 
+    if column.step > 1:  # a tiny number would be smaller than any double, which engines may refuse
+        nothing = exp.LT(this=exp.Abs(this=value), expression=double(column.step * TINY))
+        value = exp.Case(ifs=[exp.If(this=nothing, true=double(0))], default=value)
     scaled: exp.Expr = exp.Div(this=value, expression=double(column.step))
     mantissa, _ = frexp(column.step)
     if mantissa == 0.5 and isfinite(1.0 / column.step):  # a power of two: the product is the quotient, and cheaper

@@ -74,8 +74,7 @@ def maps(log: Log, states: int) -> Callable[[Setting], Finding]:
             close("every sweep paid at epsilon = 5 an update", 2 * EPSILON * TEMPERED_SWEEPS, 2000.0, 0.0),
             holds("at epsilon = 5 the likelihood is tempered", temperature > 1, f"T = {temperature:.2f}"),
         )  # fmt: skip
-        lines = [Line(name, list(EPSILONS), [mean[name, e] for e in EPSILONS], points=True)
-                 for name in (LAST, AVERAGED, *methods)]  # fmt: skip
+        lines = [_line(rows, name) for name in (LAST, AVERAGED, *methods)]  # fmt: skip
         tiles = [StateTiles(f"{opened.title}: {name}, ε = 5", shown[EPSILON][name], grid.regions, grid.times)
                  for name in (LAST, AVERAGED)]  # fmt: skip
         return Finding(
@@ -103,6 +102,14 @@ def maps(log: Log, states: int) -> Callable[[Setting], Finding]:
 def _most_frequent(hidden: Integers, states: int) -> Integers:
     """The state each cell is in most often along the chain."""
     return np.asarray(np.argmax([(hidden == k).sum(axis=0) for k in range(states)], axis=0))
+
+
+def _line(rows_of: list[dict[str, Any]], name: str) -> Line:
+    """Means with two standard errors on both sides."""
+    found = [[r["agreement"] for r in rows_of if (r["method"], r["epsilon"]) == (name, e)] for e in EPSILONS]
+    mean = np.array([np.mean(values) for values in found])
+    wide = np.array([2 * np.std(values, ddof=1) / np.sqrt(len(values)) for values in found])
+    return Line(f"{name}, ± 2 s.e.", list(EPSILONS), mean, mean - wide, mean + wide, points=True)
 
 
 def _mean(rows_of: list[dict[str, Any]], name: str, epsilon: float) -> float:

@@ -206,6 +206,6 @@ def _made(name: str, source: LabelledSource, title: str, steps: int) -> Reproduc
     )
 
 
-FIGURES_ABALONE = _made("abalone", ABALONE, "shells of ten rings or more", 1500)
-FIGURES_ADULT = _made("adult", ADULT, "income", 3000)
-FIGURES_DIGITS = _made("mnist", DIGITS, "a 3 or an 8", 9000)
+FIGURES_ABALONE = _made("abalone", ABALONE, "shells of ten rings or more", 230)
+FIGURES_ADULT = _made("adult", ADULT, "income", 500)
+FIGURES_DIGITS = _made("mnist", DIGITS, "a 3 or an 8", 13_400)

@@ -1,0 +1,182 @@
+"""PostgreSQL's dialect of the trees of `sources.sql`, and the normal form in which it hands over the cells of a table.
+
+PostgreSQL has no cast that gives NULL, and its errors print the cell: every cast here is of something that cannot fail.
+It raises where a double overflows or underflows. It compares texts by collations, some of which make unequal texts
+equal: every text is compared by its bytes.
+
+    raw    SELECT cells as texts COLLATE "C", doubles, whole numbers, truth values FROM schema.table
+    rows   SELECT what `handed_over` says FROM raw
+
+A text is a number by the rule of `schema.cell.number_of`. Those that may be one, by their form, have at most
+`LONGEST_NUMBER` bytes and four digits in the exponent, or else are too large or too small for any double; so what is
+cast to a decimal is within its range, and what is cast to a double lies between public bounds.
+"""
+
+from decimal import Context, Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["LONGEST_NUMBER", "double_of_decimal", "normal_cell", "normal_owner", "quoted", "text_of"]
+
+LONGEST_NUMBER = 5_000  # bytes of a text that may be the number of a level
+
+_DIGITS = "[0-9]+(_[0-9]+)*"
+_NUMBER = rf"^[ \t\n\v\f\r]*\+?-?({_DIGITS}(\.({_DIGITS})?)?|\.{_DIGITS})(e[+-]?{_DIGITS})?[ \t\n\v\f\r]*$"
+_SMALL_EXPONENT = "^-?0*[0-9]{0,4}$"
+
+# Decimals from here on round to infinity, and up to there to zero.
+_TOO_LARGE = str(2**1024 - 2**970)
+_TOO_SMALL = format(Context(prec=1100).power(Decimal(2), -1075), "f")
+_PLAIN = "1e-290", "1e290"  # nothing between them rounds to zero or to infinity
+
+
+def _text(value: str) -> str:
+    """A constant; standard_conforming_strings is on."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def double_of_decimal(cell: str) -> str:
+    """A decimal as the nearest double, whatever its size; NaN and infinities are those of doubles."""
+    small, large = _PLAIN
+    return (
+        f"CASE WHEN {cell} > -{large} AND {cell} < {large} AND ({cell} > {small} OR {cell} < -{small}) "
+        f"THEN CAST({cell} AS DOUBLE PRECISION) "
+        f"WHEN {cell} = 'NaN' THEN DOUBLE PRECISION 'NaN' "
+        f"WHEN {cell} >= {_TOO_LARGE} THEN DOUBLE PRECISION 'Infinity' "
+        f"WHEN {cell} <= -{_TOO_LARGE} THEN DOUBLE PRECISION '-Infinity' "
+        f"WHEN {cell} <= {_TOO_SMALL} AND {cell} >= -{_TOO_SMALL} THEN DOUBLE PRECISION '0' "
+        f"ELSE CAST({cell} AS DOUBLE PRECISION) END"
+    )
+
+
+def _number(written: str) -> str:
+    """The double that a text is, NULL if it is none; those that no finite number equals are NULL too."""
+    plain = f"LOWER(TRANSLATE({written}, E'_+ \\t\\n\\x0b\\f\\r', ''))"
+    mantissa, exponent = (f"SPLIT_PART({plain}, 'e', {part})" for part in (1, 2))
+    is_number = f"{written} ~* {_text(_NUMBER)} AND OCTET_LENGTH({written}) <= {LONGEST_NUMBER}"
+    small = f"{exponent} ~ {_text(_SMALL_EXPONENT)}"
+    # zero, or nearer to it than any double, or beyond all of them, which no level is
+    rest = f"CASE WHEN {exponent} LIKE '-%' OR {mantissa} !~ '[1-9]' THEN DOUBLE PRECISION '0' END"
+    decimal = f"CAST({mantissa} || 'e' || CASE WHEN {exponent} IN ('', '-') THEN '0' ELSE {exponent} END AS NUMERIC)"
+    return f"CASE WHEN {is_number} THEN CASE WHEN {small} THEN {double_of_decimal(decimal)} ELSE {rest} END END"
+
+
+def _place(levels: "exp.DataType", written: str) -> str:
+    """The place of a text among the declared ones, from 0; NULL if it is none."""
+    texts = ", ".join(_text(level.name) for level in levels.expressions)
+    return f'(ARRAY_POSITION(CAST(ARRAY[{texts}] AS TEXT[]) COLLATE "C", {written} COLLATE "C") - 1)'
+
+
+def _whole(value: str) -> str:
+    """A double as a whole number, clamped before it is cast, NaN upwards: exact wherever the result is looked at."""
+    low, high = (f"DOUBLE PRECISION '{sign}{LARGEST_WHOLE_FLOAT}'" for sign in ("-", ""))
+    return f"CAST(LEAST(GREATEST({value}, {low}), {high}) AS BIGINT)"
+
+
+def _trycast(writer: Any, cast: "exp.TryCast") -> str:
+    """A text as a double; a double as a whole number."""
+    from sqlglot import exp
+
+    inner = writer.sql(cast, "this")
+    return _number(inner) if cast.to.this == exp.DataType.Type.DOUBLE else _whole(inner)
+
+
+def _intdiv(writer: Any, quotient: "exp.IntDiv") -> str:
+    """Of decimals, in which there is every whole number."""
+    left, right = (f"CAST({writer.sql(quotient, side)} AS NUMERIC)" for side in ("this", "expression"))
+    return f"DIV({left}, {right})"
+
+
+def _contains(writer: Any, sought: "exp.Contains") -> str:
+    """No text here has a U+0000."""
+    from sqlglot import exp
+
+    if isinstance(sought.expression, exp.Chr):
+        return "FALSE"
+    return f"(STRPOS({writer.sql(sought, 'this')}, {writer.sql(sought, 'expression')}) > 0)"
+
+
+def _sha2(writer: Any, digest: "exp.SHA2") -> str:
+    """Of the bytes in UTF-8, which is how the server keeps them."""
+    return f"ENCODE(SHA256(CONVERT_TO({writer.sql(digest, 'this')}, 'UTF8')), 'hex')"
+
+
+def _anonymous(writer: Any, called: "exp.Anonymous") -> str:
+    """`enum_code` of a text cast to an enumeration is its place; others are PostgreSQL's own."""
+    if called.name.lower() != "enum_code":
+        return f"{called.name}({', '.join(writer.sql(argument) for argument in called.expressions)})"
+    cast = called.expressions[0]
+    return _place(cast.to, writer.sql(cast, "this"))
+
+
+def _literal(_: Any, literal: "exp.Literal") -> str:
+    """A number with an exponent is a double, not a decimal."""
+    if literal.is_string:
+        return _text(literal.name)
+    return f"DOUBLE PRECISION '{literal.name}'" if "e" in literal.name else literal.name
+
+
+@cache
+def _dialect() -> Any:
+    """PostgreSQL, where some nodes are written as above."""
+    from sqlglot import exp
+    from sqlglot.dialects.postgres import Postgres
+
+    own: dict[Any, Any] = {
+        exp.Anonymous: _anonymous,
+        exp.Contains: _contains,
+        exp.IntDiv: _intdiv,
+        exp.Literal: _literal,
+        exp.SHA2: _sha2,
+        exp.TryCast: _trycast,
+    }
+    generator = type("PostgresWriter", (Postgres.Generator,), {"TRANSFORMS": {**Postgres.Generator.TRANSFORMS, **own}})
+    return type("PostgresWords", (Postgres,), {"Generator": generator})
+
+
+def text_of(tree: "exp.Expr") -> str:
+    """A tree in PostgreSQL's words, every name in quotes."""
+    return tree.sql(dialect=_dialect(), identify=True)
+
+
+def normal_cell(cell: str, storage: Storage, typmod: int, numbers: bool) -> tuple[str, Storage]:
+    """A declared column in the normal form, and how it is then held; `numbers` are due or levels."""
+    if storage == "boolean" and numbers:
+        return f"CASE WHEN {cell} THEN DOUBLE PRECISION '1' WHEN NOT {cell} THEN DOUBLE PRECISION '0' END", "float"
+    if storage == "decimal":
+        return (f"CAST({cell} AS DOUBLE PRECISION)" if _is_short(typmod) else double_of_decimal(cell)), "float"
+    return (f'CAST({cell} AS TEXT) COLLATE "C"', "text") if storage == "text" else (cell, storage)
+
+
+def normal_owner(cell: str, storage: Storage) -> tuple[str, Storage]:
+    """The column of identifiers in the normal form: texts of exact digits where it holds decimals or floats."""
+    if storage == "decimal":
+        digits = f"CAST(TRIM_SCALE({cell}) AS TEXT)"
+        return f"CASE WHEN {digits} !~ '[A-Za-z]' THEN {digits} END COLLATE \"C\"", "text"
+    if storage == "float":
+        value = f"CAST({cell} AS DOUBLE PRECISION)"
+        size = f"ABS({value})"
+        # from 1e15 on PostgreSQL prints exponents
+        point = f"REGEXP_REPLACE({value}::text, '^(-?[0-9])\\.([0-9]{{15}})([0-9]*)e\\+15$', '\\1\\2.\\3')"
+        whole = f"CAST({_whole(value)} AS TEXT)"
+        digits = (
+            f"CASE WHEN {value} = FLOOR({value}) THEN {whole} WHEN {size} >= 1e15 THEN {point} ELSE {value}::text END"
+        )
+        return f'CASE WHEN {size} < {LARGEST_WHOLE_FLOAT} THEN {digits} END COLLATE "C"', "text"
+    return (f'CAST({cell} AS TEXT) COLLATE "C"', "text") if storage == "text" else (cell, storage)
+
+
+def _is_short(typmod: int) -> bool:
+    """Whether a decimal is declared with so few digits that it is a double's size; NaN it may be all the same."""
+    precision, scale = ((typmod - 4) >> 16) & 0xFFFF, (typmod - 4) & 0x7FF
+    return typmod >= 4 and precision <= 200 and scale <= 200  # from version 15 on a scale may be negative: above 1023
+
+
+def quoted(*names: str) -> Any:
+    """A name of the catalogue, in quotes."""
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
