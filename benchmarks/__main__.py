@@ -7,6 +7,8 @@ NAMES = [
     "startup",
     "ledgers",
     "statistics",
+    "spark_statistics",
+    "databases",
     "moments",
     "posterior",
     "posteriors",

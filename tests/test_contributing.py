@@ -72,7 +72,10 @@ def missing(text: str) -> list[str]:
     paths = [p for cell in cells for p in re.findall(r"`([\w/]+(?:\.py|/))`", cell)]
     assert len(paths) > 25
     return [
-        path for path in paths if not ((SOURCE / path).exists() or (path.endswith("/") and list(SOURCE.rglob(path))))
+        path
+        for path in paths
+        if not any((folder / path).exists() for folder in (SOURCE, ROOT))
+        and not (path.endswith("/") and list(SOURCE.rglob(path)))
     ]
 
 

@@ -50,6 +50,8 @@ GOLDEN_ACCOUNTING = 1  # that priced them
 class NoRows:
     """A source that nobody may read."""
 
+    at_hand = True
+
     def statistics(self, _query: Any) -> Any:
         raise AssertionError("rows were read for an answer that is stored")
 

@@ -90,7 +90,7 @@ def labels(x: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
 def test_predictions_are_as_sure_as_they_should_be() -> None:
     """The twin is the filter's own belief, which is too timid: its log loss is higher by .01 to .02."""
     losses = []
-    for seed in range(3):
+    for seed in range(2):
         posterior, rng = read(0.2, seed), np.random.default_rng([seed, 1])
         x = correlated(4_000, rng)
         y, new = labels(x, rng), {f"x{j}": x[:, j] / 255.0 for j in range(64)}

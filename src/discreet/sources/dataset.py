@@ -28,7 +28,7 @@ from discreet.queries.scores.score_law import ScoreLaw
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.schema.cell import NO_NUMBER
-from discreet.sources.chunks import LARGEST_IN_MEMORY, put, zeros
+from discreet.sources.chunks import LARGEST_IN_MEMORY, let_go, put, zeros
 from discreet.sources.scores.score_sources import ScoreSource
 
 __all__ = ["Dataset", "Design", "IntegerArray", "Source", "collected"]
@@ -104,6 +104,7 @@ def collected(query: Loss, n: int, rows: Iterable[Columns]) -> Iterator[Design]:
         if at + len(next(iter(piece.values()))) > n:  # the source has grown since its units were counted
             raise ReleaseError("the source must not change while it is read")
         at = _write(query, design, at, piece)
+        let_go(vars(design).values())
     yield design
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from discreet.mechanisms.gibbs_posterior.gibbs_law import GibbsLaw
 from discreet.numerics.arrays import Array
 from discreet.queries.losses.base import Loss
+from discreet.sources.chunks import let_go
 
 __all__ = ["Packing", "langevin_chains", "packing_of", "projected", "threads", "unpacked"]
 
@@ -53,11 +54,12 @@ def langevin_chains(
     packing = (unpacked if in_files else packing_of)(features.offsets, features.size)
     packed = Rows(rows.numbers, packing.codes(rows.codes), rows.targets, rows.weights, rows.shrink)
     where, fixed = (int(features.intercept), packed, packing.members), (law.beta, law.precision, law.step)
-    piece = max(1, -(-law.steps // PIECES))
+    piece = 1 if in_files else max(1, -(-law.steps // PIECES))
     with threads(rows.targets.size * (rows.numbers.shape[1] + packed.codes.shape[1] + 4) * chains):
         for first in range(0, law.steps, piece):
             steps = min(piece, law.steps - first)
             steps_of_langevin(loss, w, *where, *fixed, steps, query.ball, batches, first, noise)
+            let_go(packed)
             if progress is not None:
                 progress(steps)
     return w

@@ -20,7 +20,7 @@ from discreet.queries.losses.base import CHUNK, Loss
 from discreet.queries.scores.score_law import REACH, ScoreLaw
 from discreet.queries.scores.score_units import FEATURE, MOMENT, mapped_sums, whole_coefficients, whole_map
 from discreet.schema.cell import NO_NUMBER
-from discreet.sources.chunks import LARGEST_IN_MEMORY, put, zeros
+from discreet.sources.chunks import LARGEST_IN_MEMORY, let_go, put, zeros
 
 __all__ = ["LocalScores", "ScoreSource", "collected_scores", "moments_of", "totals_of"]
 
@@ -96,7 +96,8 @@ class LocalScores:
         half = 0.5 * np.sqrt(law.directions + 1.0) * BELOW * (2.0 if law.by_label else 1.0)
         allowed: Array = zeros(isinstance(self.rows.targets, np.memmap), self.rows.targets.shape, np.float64)
         bands = _bands(whole, law, self.rows)
-        list(self._each(lambda low, high: allowances(whole, bands, half, self.rows, allowed, low, high)))
+        held = (*self.rows, allowed)
+        list(self._each(lambda low, high: allowances(whole, bands, half, self.rows, allowed, low, high), held=held))
         return allowed
 
     def slope_parts(self, z: Array, allowed: Array) -> Whole:
@@ -109,18 +110,24 @@ class LocalScores:
 
         return _added(self._each(sums))
 
-    def _each(self, work: Callable[[int, int], Any], most: int = MOST_CHUNKS) -> Iterator[Any]:
-        """What is found in each block of chunks, on all threads where there is much to do."""
+    def _each(
+        self, work: Callable[[int, int], Any], most: int = MOST_CHUNKS, held: tuple[Any, ...] = ()
+    ) -> Iterator[Any]:
+        """What is found in each block of chunks, on all threads where there is much to do; `held` is let go of."""
         import numba
 
         chunks, threads = len(self.rows.targets), numba.get_num_threads()
         each = min(max(-(-chunks // (4 * threads)), FEWEST_CHUNKS), most)
         lows = range(0, chunks, each)
         if len(lows) == 1 or threads == 1 or self.rows.numbers.size + self.rows.codes.size < WORTH_THREADS:
-            yield from (work(low, min(low + each, chunks)) for low in lows)
+            for low in lows:
+                yield work(low, min(low + each, chunks))
+                let_go(held or self.rows)
         else:
             with ThreadPoolExecutor(threads) as pool:
-                yield from pool.map(lambda low: work(low, min(low + each, chunks)), lows)
+                for found in pool.map(lambda low: work(low, min(low + each, chunks)), lows):
+                    yield found
+                    let_go(held or self.rows)
 
 
 def totals_of(law: ScoreLaw, exact: Whole) -> dict[str, Whole]:
@@ -167,6 +174,7 @@ def collected_scores(query: Loss, law: ScoreLaw, n: int, rows: Iterable[Columns]
         if at + len(next(iter(piece.values()))) > n:  # the source has grown since its units were counted
             raise ReleaseError("the source must not change while it is read")
         at = _write(query, law, into, at, piece)
+        let_go(into)
     yield LocalScores(law, into)
 
 
