@@ -59,9 +59,10 @@ def test_create_refuses_the_journal_of_an_earlier_ledger(path: Path) -> None:
 
 
 def test_create_needs_a_folder(tmp_path: Path) -> None:
-    for bad in (tmp_path / "no" / "folder", "nul\0byte"):
-        with pytest.raises(LedgerError, match="folder"):
-            Ledger.create(bad, Budget(epsilon=1))
+    with pytest.raises(LedgerError, match="folder"):
+        Ledger.create(tmp_path / "no" / "folder", Budget(epsilon=1))
+    with pytest.raises(LedgerError, match="null character"):
+        Ledger.create("nul\0byte", Budget(epsilon=1))
     with pytest.raises(LedgerError, match="a text or a path"):
         Ledger.open(7)  # type: ignore[arg-type]
 
