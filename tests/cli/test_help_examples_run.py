@@ -12,7 +12,9 @@ from typer.main import get_command
 from discreet.cli import app
 from discreet.cli.commands import compare_command as compare
 from discreet.cli.commands import init_command as init
+from discreet.guarantee import Budget
 from discreet.ledger import Ledger
+from postgres_server import Server, served_or_skipped
 
 ROWS = "".join(f"{i % 4 == 0:d},{'ABC'[i % 3]},{20 + i % 60},{i % 5}\n" for i in range(1000))
 DICTIONARY = (
@@ -20,7 +22,9 @@ DICTIONARY = (
 )
 SIMULATE = ("plan", "compare")  # with fewer simulated tables than by default
 HEAD = "3f5a…"
+DATABASE = "postgresql://host/budgets?"  # what examples call a database, and a test gives one for
 LONG = ("discreet demo", "discreet reproduce all")  # take their time, and have tests of their own
+MAKE = ("", "init", "ledger create", "ledger copy", "ledger grant")  # something that is not there yet, or no more
 
 
 def helps(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -69,7 +73,7 @@ def check(run: Callable, folder: Path, line: str) -> None:
     assert ran.out
 
 
-@pytest.mark.parametrize("command", [name for name in HELPS if name not in ("", "demo", "init", "ledger create")])
+@pytest.mark.parametrize("command", [name for name in HELPS if name not in ("demo", *MAKE)])
 def test_every_example_of_a_help_runs(run: Callable, made: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     lines = examples(HELPS[command])
     assert lines
@@ -90,10 +94,33 @@ def test_every_example_that_makes_something_runs(
             shutil.copy(made / "study" / "patients.csv", name)
         Path("dictionary.csv").write_text(DICTIONARY)
     for line in examples(HELPS[command]):
-        if not line.startswith(LONG):
+        if not line.startswith(LONG) and DATABASE not in line:
             check(run, made / "study", line)
         if line.startswith("discreet init study"):
             shutil.copy(made / "study" / "patients.csv", "study")
+
+
+def test_every_example_that_needs_a_database_runs(
+    run: Callable, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one of its own each, which holds the ledger that the example names, if it is not the one to make it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    lines = [line for text in HELPS.values() for line in examples(text) if DATABASE in line]
+    assert {line.split()[2] for line in lines} == {"create", "copy", "grant"}
+    Ledger.create("study.ledger", Budget(epsilon=3))
+    with served_or_skipped(durable=True) as server:
+        server.run("CREATE ROLE analysts")
+        for number, line in enumerate(lines):
+            in_a_database(run, made, server, f"budgets_{number}", line)
+
+
+def in_a_database(run: Callable, made: Path, server: Server, name: str, line: str) -> None:
+    """Run one example in a new database of the server."""
+    with server.database(name) as url:
+        if line.startswith("discreet ledger grant"):
+            Ledger.create(f"{url}&ledger=patients", Budget(epsilon=3))
+        check(run, made / "study", line.replace(DATABASE, f"{url}&"))
 
 
 def test_examples_of_the_demonstration_are_those_its_own_tests_run() -> None:

@@ -142,6 +142,7 @@ def plan(
         made = replace(plan_of(model, mechanism, schema, found), reached=reached)
     if not asked:
         made = plan_of(model, mechanism, schema, simulated_runs(model, mechanism, schema, runs or RUNS))
+        made = replace(made, rows=_nearly_all(model, mechanism, schema, made))
     public = None if target is None else public_records(model, mechanism, schema, target)
     share = None if ledger is None else shares_of([made.guarantee], ledger)[0]
     return replace(made, public=public, share=share)
@@ -168,6 +169,17 @@ def plan_of(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> P
     )
 
 
+def _nearly_all(model: Model, mechanism: Mechanism, schema: Schema, made: Plan) -> str:
+    """The same in words, with the width if it were declared that nearly all rows are used."""
+    if not made.rows or made.width is None:
+        return made.rows
+    most = model.query(schema).sizes.highest
+    guess = (round(0.98 * most), max(1, round(0.02 * most)))
+    runs = simulated_runs(model, mechanism, replace(schema, n_prior=guess), max(1, made.runs // 10))
+    width = {name: float(values.mean()) for name, values in runs.widths.items()}
+    return f"{made.rows}: with n_prior = [{guess[0]}, {guess[1]}] widths are about {named(width, 2)}"
+
+
 def _rows(sizes: Sizes) -> str:
     """What the figures mean where nothing is known of the number of rows that are used."""
     if not isinstance(getattr(sizes, "whole", sizes), UniformSizes):
@@ -190,11 +202,11 @@ def _next_to_nothing(runs: Runs) -> tuple[str, ...]:
     )
 
 
-def named(values: dict[str, float]) -> str:
+def named(values: dict[str, float], digits: int = 4) -> str:
     """Figures in one line, with the names of parameters where there are several."""
     if len(values) == 1:
-        return f"{next(iter(values.values())):.4g}"
-    return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
+        return f"{next(iter(values.values())):.{digits}g}"
+    return ", ".join(f"{name} {value:.{digits}g}" for name, value in values.items())
 
 
 def check_schema(verb: str, schema: Any) -> None:

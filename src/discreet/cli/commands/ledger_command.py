@@ -205,7 +205,7 @@ def head(path: LedgerFile, as_json: terminal.AsJson = False, quiet: terminal.Qui
     \b
     Example:
       discreet ledger head study.ledger
-      discreet ledger verify study.ledger --head 3f5a…
+      discreet ledger head study.ledger --json
     """  # noqa: D301
     from discreet.ledger import Ledger
 
@@ -250,6 +250,7 @@ def copy(
 def grant(
     path: LedgerFile,
     role: Annotated[str, typer.Argument(metavar="ROLE", help="A role of the database.", show_default=False)],
+    as_json: terminal.AsJson = False,
     quiet: terminal.Quiet = False,
 ) -> None:
     """Let a role of a PostgreSQL database pay from its ledgers: it may read them and append, and nothing else.
@@ -261,4 +262,7 @@ def grant(
     from discreet.ledger import Ledger
 
     Ledger.open(path).grant(role)
+    if as_json:
+        terminal.emit({"path": path, "role": role})
+        return
     terminal.facts(terminal.console(quiet=quiet), f"{role} may pay", [("may", "read the ledgers and append to them")])
