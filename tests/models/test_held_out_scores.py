@@ -111,6 +111,31 @@ def coded(table: pd.DataFrame) -> CodedRows:
     )
 
 
+def rule_of(posterior: Any, times: float) -> scored_rows.ScoredMargins:
+    """The rule of a posterior whose weights were so many times as large."""
+    _, seen = scored_request(posterior, dc.Dataset("autumn", dc.Schema(COLUMNS, n=12), coded(people(12, 4))))
+    return scored_rows.ScoredMargins(seen.source.rule.query, seen.source.rule.weights * times)
+
+
+def test_last_digits_make_no_other_request_and_no_weight_overflows(ledger: dc.Ledger) -> None:
+    """Linear algebra leaves other last digits on another machine; infinite margins would fail on some rows only."""
+    posterior = learned("scores", ledger)
+    assert rule_of(posterior, 1.0 + 1e-12).digest == rule_of(posterior, 1.0).digest
+    assert rule_of(posterior, 1.0 + 1e-6).digest != rule_of(posterior, 1.0).digest
+    with pytest.raises(dc.QueryError, match="must be finite"):
+        rule_of(posterior, 1e300)
+    largest = rule_of(posterior, 1e37 / np.abs(rule_of(posterior, 1.0).weights).max())
+    model, seen = scored_request(posterior, dc.Dataset("autumn", dc.Schema(COLUMNS, n=12), coded(people(12, 4))))
+    with np.errstate(all="raise"):
+        found = scored_rows.ScoredRows(seen.source.source, largest).statistics(model.query(seen.schema))
+    assert found["counts"].sum() == (people(12, 4).ward != "?").sum()
+    too_far = rule_of(posterior, 1.0)  # the twin: what weights of no such bound do on some rows
+    object.__setattr__(too_far, "weights", np.where(np.arange(too_far.weights.shape[1]) % 2, 1.0, -1.0) * [[1.7e308]])
+    too_far.weights[..., 0] = -1.7e308
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        scored_rows.ScoredRows(seen.source.source, too_far).statistics(model.query(seen.schema))
+
+
 def by_rank(rows: Any, rule: Any, chunk: int) -> np.ndarray:
     """The planted bug: bins by the rank among the rows of the table, as quantile bins are."""
     used = rows.weights[chunk] > 0

@@ -101,6 +101,42 @@ def test_folds_are_dealt_by_place_and_never_by_label(table: pd.DataFrame, ledger
     assert sorted(np.concatenate(one)) == list(range(len(y)))
 
 
+def test_a_row_that_leaves_would_deal_all_others_anew(table: pd.DataFrame, ledger: dc.Ledger) -> None:
+    """Why add-remove is refused: a guarantee of a fold is about one row, and half of the fold would be others."""
+    how = {"cv": 2, "seed": 0, "metric": "auc", "mechanism": SCORES}
+    sides = []
+    for rows in (table, table.drop(index=table.index[7])):
+        study = FoldStudy.of("x", [bayes(ledger)], *parts(rows), how)
+        sides.append([set(rows.index[fold]) for fold in study.folds])
+    assert min(len(one ^ other) for one, other in zip(*sides, strict=True)) > len(table) / 4
+
+
+def test_what_is_kept_and_shown_of_a_search_holds_no_row(table: pd.DataFrame, ledger: dc.Ledger) -> None:
+    """A cell that no other has is looked for in pickles and in texts; in the table's own pickle it is found."""
+    rows = table.assign(age=np.where(np.arange(len(table)) == 3, 61.70318245, table.age))
+    cell = np.float64(61.70318245).tobytes()
+    searched = search(ledger).fit(*parts(rows))
+    how = {"cv": 2, "seed": 0, "metric": "auc", "mechanism": SCORES}
+    study = FoldStudy.of("x", [bayes(ledger)], *parts(rows), how)
+    assert cell in pickle.dumps(rows)
+    assert cell not in pickle.dumps(searched)
+    assert "61.7031" in repr(rows.iloc[3:4])
+    assert "61.7031" not in f"{study!r} {searched!r} {vars(searched)!r}"
+
+
+def test_several_ledgers_and_lengths_are_refused_before_one_is_paid(
+    table: pd.DataFrame, ledger: dc.Ledger, tmp_path: Any
+) -> None:
+    """A price is of one ledger; a row of X without a label has no fold."""
+    X, y = parts(table)
+    other = dc.Ledger.create(tmp_path / "other.ledger", dc.Budget(epsilon=1000.0))
+    with pytest.raises(EstimatorError, match="one ledger pays"):
+        PrivateGridSearchCV(bayes(ledger), {"ledger": [ledger, other]}, mechanism=SCORES, cv=2).fit(X, y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        private_cross_val_score(bayes(ledger), X, y[:-5], mechanism=SCORES, cv=2)
+    assert ledger.entries() == other.entries() == ()
+
+
 def test_public_steps_may_stand_before(table: pd.DataFrame, ledger: dc.Ledger) -> None:
     X, y = parts(table)
     found = private_cross_val_score(make_pipeline(FunctionTransformer(), bayes(ledger)), X, y, mechanism=SCORES, cv=2)
@@ -115,6 +151,10 @@ REFUSED = {
     "another metric": (bayes, {"metric": "accuracy"}, "must be one of"),
     "persons": (
         lambda ledger: bayes(ledger, schema=dc.Schema(SCHEMA.columns, unit=dc.Person("who", 2))), {}, "tear the rows"
+    ),
+    "rows that come and go": (
+        lambda ledger: bayes(ledger, schema=dc.Schema(SCHEMA.columns, relation="add-remove", n_max=10**4)),
+        {}, "deal all others anew",
     ),
     "no ledger": (lambda ledger: bayes(None), {}, "ledger must be"),
     "no mechanism of scores": (bayes, {"mechanism": None}, "mechanism must be"),

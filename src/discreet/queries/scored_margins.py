@@ -35,6 +35,8 @@ class ScoredMargins:
         Which columns, as a logistic loss reads them: features, their scale and the two levels of the target.
     weights
         Coefficients of every draw, (draws, coefficients), in the order of the features' names; the intercept first.
+        They are rounded to 24 bits: what linear algebra leaves in the last ones, which differs between machines, makes
+        no other rule of them, and no sum of them and of scaled numbers is too large for a double, whatever a row holds.
     cuts
         Rising probabilities between which the bins lie.
     """
@@ -44,6 +46,8 @@ class ScoredMargins:
     cuts: tuple[float, ...] = CUTS
 
     def __post_init__(self) -> None:
+        with np.errstate(over="ignore"):
+            object.__setattr__(self, "weights", np.asarray(self.weights, dtype=np.float32).astype(np.float64))
         if np.shape(self.weights)[1:] != (self.query.features.size,) or not np.all(np.isfinite(self.weights)):
             raise QueryError(
                 f"ScoredMargins.weights must be finite, {self.query.features.size} for each draw, got others"

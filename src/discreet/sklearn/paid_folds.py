@@ -1,18 +1,20 @@
 """Candidates on folds of one table: which rows each is fitted and scored on, what all of it costs, and doing it.
 
 Folds are by place, with a public seed: never by label, and never where units are persons, whose rows would be torn
-apart. Every fold is a table of its own with an id of its own.
+apart. A place is a row's own only where rows are replaced: one that comes or goes moves all behind it to other places,
+and with their number changes every fold, so tables under add-remove are refused. Every fold is a table of its own with
+an id of its own.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
-from sklearn.utils import _safe_indexing  # type: ignore[import-untyped]
+from sklearn.utils import _safe_indexing, check_consistent_length  # type: ignore[import-untyped]
 
 from discreet.errors import BudgetExceeded
 from discreet.guarantee import Guarantee
@@ -38,8 +40,8 @@ class FoldStudy:
 
     kind: str
     candidates: tuple[Any, ...]
-    X: Any
-    y: Any
+    X: Any = field(repr=False)
+    y: Any = field(repr=False)
     folds: tuple[Array, ...]
     seed: int
     mechanism: Any
@@ -53,6 +55,7 @@ class FoldStudy:
         n = len(labels) if hasattr(labels, "__len__") else 0
         if not isinstance(cv, int) or isinstance(cv, bool) or not 2 <= cv <= max(n, 2):
             raise EstimatorError(f"{kind}.cv must be a whole number of folds from 2, got {cv!r}")
+        check_consistent_length(table, labels)
         for one in map(_last, candidates):
             if not isinstance(one, PrivateEstimator) or not hasattr(one, "predict_proba"):
                 raise EstimatorError(
@@ -61,6 +64,13 @@ class FoldStudy:
                 )
             if getattr(getattr(one.schema, "unit", None), "identifier", None) is not None:
                 raise EstimatorError(f"{kind} must have records as units: folds would tear the rows of a person apart")
+            if getattr(one.schema, "relation", None) == "add-remove":
+                raise EstimatorError(
+                    f"{kind} must have a schema whose relation is 'replace-one', got 'add-remove': a row that comes or "
+                    "goes would deal all others anew, and each fold would be another table"
+                )
+        if len({str(getattr(one.ledger, "path", one.ledger)) for one in map(_last, candidates)}) > 1:
+            raise EstimatorError(f"{kind} must have candidates that one ledger pays for, got several ledgers")
         places = np.array_split(np.random.default_rng(seed).permutation(n), cv)
         return cls(kind, tuple(candidates), table, labels, tuple(map(np.sort, places)), seed, how["mechanism"])
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any, Protocol, Self
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from discreet.inference.scores import ScoreEvidence
 from discreet.models.base import Progress, Value
@@ -39,9 +40,10 @@ class ScoreModel:
         """The posterior of the coefficients: the walk is taken again from what was released, which is free."""
         totals, moments, points, scores = law.opened(value)
         totals = replace(totals, size=max(totals.size, 1.0))  # a noisy count may be anything
-        path = walk(law.terms, totals, moments)
-        for point, score in zip(points, scores, strict=True):
-            path = path.after(score, point)
+        with threadpool_limits(1, user_api="blas"):  # the same reading from every number of threads
+            path = walk(law.terms, totals, moments)
+            for point, score in zip(points, scores, strict=True):
+                path = path.after(score, point)
         evidence = ScoreEvidence(law.terms, totals, moments, points, scores, path)
         return ScoreCoefficients(query, evidence, law.scale, self.precision, _words(law.terms, totals))
 

@@ -136,13 +136,20 @@ class ScoreCoefficients(Posterior):
         return np.stack([1.0 - upper, upper], axis=1)
 
     def margin_weights(self, draws: int) -> Array:
-        """Coefficients that predictions average over, (draws, coefficients), with a public seed."""
+        """Coefficients that predictions average over, (draws, coefficients), with a public seed.
+
+        The same from every number of threads: they name a request. So draws do not depend on the signs of axes either.
+        """
+        with threadpool_limits(1, user_api="blas"):
+            return self._margin_weights(draws)
+
+    def _margin_weights(self, draws: int) -> Array:
         if self.precision is not None:
             return self.sample(draws, np.random.default_rng(SEED))
         walk = self.evidence.walk
         mean, variance = walk.filter.averaged
         normal = np.random.default_rng(SEED).normal(size=(-(-draws // 2), mean.size))
-        theta = mean + np.concatenate([normal, -normal])[:draws] * np.sqrt(variance)
+        theta = mean + (np.concatenate([normal, -normal])[:draws] @ walk.turned_axes) * np.sqrt(variance)
         towards = (walk.map.T @ walk.turned_axes).copy()
         towards[1 : 1 + len(self.query.features.numbers)] /= self.scale
         return np.asarray(theta @ towards.T)
