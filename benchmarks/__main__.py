@@ -18,6 +18,8 @@ NAMES = [
     "gibbs_bounds",
     "score_speed",
     "league",
+    "intervals",
+    "synthetic_tables",
     "event_logs",
 ]
 

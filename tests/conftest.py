@@ -100,6 +100,13 @@ def spark() -> Iterator[Running]:
         yield found
 
 
+@pytest.fixture(scope="session")
+def durable() -> Iterator[Server]:
+    """A server that waits for its disk: a ledger is made on no other."""
+    with served_or_skipped(durable=True) as server:
+        yield server
+
+
 @pytest.fixture
 def evidence(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Compute a JSON value once for this code and test, or read it back from audit-results/.

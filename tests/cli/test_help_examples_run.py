@@ -12,19 +12,18 @@ from typer.main import get_command
 from discreet.cli import app
 from discreet.cli.commands import compare_command as compare
 from discreet.cli.commands import init_command as init
-from discreet.guarantee import Budget
 from discreet.ledger import Ledger
-from postgres_server import Server, served_or_skipped
+from postgres_server import Server
 
 ROWS = "".join(f"{i % 4 == 0:d},{'ABC'[i % 3]},{20 + i % 60},{i % 5}\n" for i in range(1000))
 DICTIONARY = (
     "column,kind,levels,lower,upper\nsmoker,binary,,,\nward,categorical,A|B|C,,\nage,number,,0,110\nvisits,count,,,20\n"
 )
+SHARED = ("copy", "create", "grant")
 SIMULATE = ("plan", "compare")  # with fewer simulated tables than by default
 HEAD = "3f5a…"
-DATABASE = "postgresql://host/budgets?"  # what examples call a database, and a test gives one for
+SERVER = "postgresql://host/budgets?"  # of examples that need one, which run apart
 LONG = ("discreet demo", "discreet reproduce all")  # take their time, and have tests of their own
-MAKE = ("", "init", "ledger create", "ledger copy", "ledger grant")  # something that is not there yet, or no more
 
 
 def helps(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -73,14 +72,14 @@ def check(run: Callable, folder: Path, line: str) -> None:
     assert ran.out
 
 
-@pytest.mark.parametrize("command", [name for name in HELPS if name not in ("demo", *MAKE)])
+@pytest.mark.parametrize("command", [name for name in HELPS if name not in ("", "demo", "init", "ledger create")])
 def test_every_example_of_a_help_runs(run: Callable, made: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     lines = examples(HELPS[command])
     assert lines
     monkeypatch.chdir(made / "study")
     for line in lines:
-        assert line.startswith(f"discreet {command}")
-        if not line.startswith(LONG):
+        assert line.startswith(f"discreet {command.split()[0]}")
+        if not line.startswith(LONG) and SERVER not in line:
             check(run, made / "study", line)
 
 
@@ -94,33 +93,27 @@ def test_every_example_that_makes_something_runs(
             shutil.copy(made / "study" / "patients.csv", name)
         Path("dictionary.csv").write_text(DICTIONARY)
     for line in examples(HELPS[command]):
-        if not line.startswith(LONG) and DATABASE not in line:
+        if not line.startswith(LONG) and SERVER not in line:
             check(run, made / "study", line)
         if line.startswith("discreet init study"):
             shutil.copy(made / "study" / "patients.csv", "study")
 
 
-def test_every_example_that_needs_a_database_runs(
-    run: Callable, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_every_example_of_a_shared_ledger_runs(
+    run: Callable, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durable: Server
 ) -> None:
-    """In one of its own each, which holds the ledger that the example names, if it is not the one to make it."""
-    monkeypatch.chdir(tmp_path)
+    """On a real server: a copy of a file's ledger, then in another database a new one and a role that may pay from it."""
+    shutil.copytree(made / "study", tmp_path / "study")
+    monkeypatch.chdir(tmp_path / "study")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    lines = [line for text in HELPS.values() for line in examples(text) if DATABASE in line]
-    assert {line.split()[2] for line in lines} == {"create", "copy", "grant"}
-    Ledger.create("study.ledger", Budget(epsilon=3))
-    with served_or_skipped(durable=True) as server:
-        server.run("CREATE ROLE analysts")
-        for number, line in enumerate(lines):
-            in_a_database(run, made, server, f"budgets_{number}", line)
-
-
-def in_a_database(run: Callable, made: Path, server: Server, name: str, line: str) -> None:
-    """Run one example in a new database of the server."""
-    with server.database(name) as url:
-        if line.startswith("discreet ledger grant"):
-            Ledger.create(f"{url}&ledger=patients", Budget(epsilon=3))
-        check(run, made / "study", line.replace(DATABASE, f"{url}&"))
+    lines = {name: [line for line in examples(HELPS[f"ledger {name}"]) if SERVER in line] for name in SHARED}
+    assert all(lines.values())
+    assert sum(SERVER in line for text in HELPS.values() for line in examples(text)) == sum(map(len, lines.values()))
+    durable.run("CREATE ROLE analysts")
+    for names in (SHARED[:1], SHARED[1:]):
+        with durable.database("budgets") as url:
+            for line in (line for name in names for line in lines[name]):
+                check(run, tmp_path / "study", line.replace(SERVER, f"{url}&"))
 
 
 def test_examples_of_the_demonstration_are_those_its_own_tests_run() -> None:

@@ -14,7 +14,15 @@ import discreet as dc
 from discreet.inference.scores import ScoreEvidence, margin_slopes
 from discreet.noise.sources import SeededNoise
 from discreet.posterior import ScoreCoefficients
-from discreet.queries.scores import ScoreTerms, Totals, logistic_link, walk
+from discreet.queries.scores import (
+    ScoreTerms,
+    Totals,
+    binomial_link,
+    identity_link,
+    logistic_link,
+    poisson_link,
+    walk,
+)
 from discreet.sources import CodedRows, Dataset
 
 Array = NDArray[np.float64]
@@ -62,6 +70,13 @@ def test_the_slope_is_found_again(slope: float, stretch: float) -> None:
 def test_with_second_moments_none_is_asked_for() -> None:
     held = evidence(1.0, 1.0)
     assert margin_slopes(replace(held, terms=replace(held.terms, moments_sd=1.0))) is None
+
+
+def test_only_symmetric_means_are_asked_for_one() -> None:
+    """Counts were predicted better by it, or worse; shares and bounded numbers better."""
+    held = evidence(1.0, 1.0)
+    for link, is_asked in ((binomial_link(10), True), (identity_link(), True), (poisson_link(4.0), False)):
+        assert (margin_slopes(replace(held, terms=replace(held.terms, link=link))) is not None) == is_asked
 
 
 def correlated(rows: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.guarantee import Budget
 from discreet.ledger import Ledger
-from postgres_server import Server, served_or_skipped
+from postgres_server import Server
 
 Start = Callable[..., "subprocess.Popen[str]"]
 NUMBERS = count()
@@ -24,13 +24,6 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def ledger(path: Path) -> Ledger:
     return Ledger.create(path, Budget(epsilon=1))
-
-
-@pytest.fixture(scope="session")
-def durable() -> Iterator[Server]:
-    """A server that waits for its disk: a ledger is made on no other."""
-    with served_or_skipped(durable=True) as server:
-        yield server
 
 
 @pytest.fixture

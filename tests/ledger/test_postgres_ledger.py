@@ -1,5 +1,6 @@
 """A ledger in PostgreSQL: what it remembers, what the database itself refuses, and what a lost connection costs: nothing."""
 
+import json
 import os
 import pickle
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import psycopg
 import pytest
 
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.guarantee import Budget, GaussianDP, PureDP
+from discreet.guarantee import Budget, GaussianDP, PureDP, stored
 from discreet.ledger import Ledger
 from discreet.ledger.events import Event, canonical
 from discreet.ledger.postgres.postgres_events import PostgresEvents
@@ -278,6 +279,66 @@ def test_what_does_not_continue_the_chain_is_refused(address: str) -> None:
     assert ledger.spent() == Decimal("0.1")
     insert(address, paid)  # the twin: what continues it is taken
     assert run(address, "SELECT spent, seq FROM discreet.ledgers") == [(Decimal("0.2"), 3)]
+
+
+def test_a_dataset_is_given_up_by_a_move_alone(address: str) -> None:
+    """A forged event that says so beside a ledger which goes on paying is refused, and so is a move that says nothing."""
+    ledger = Ledger.create(address, Budget(epsilon=1))
+    ledger.reserve(TENTH, {"dataset": "wards"})
+
+    def moved(content: dict[str, Any]) -> None:
+        content.clear()
+        content.update(accounting=stored.ACCOUNTING, moved="elsewhere", more=1, request=None)
+
+    def silent(content: dict[str, Any]) -> None:
+        content.clear()
+        content.update(accounting=stored.ACCOUNTING, request=None)
+
+    for change, entry in ((moved, "x"), (moved, "copied"), (silent, "moved")):
+        with pytest.raises(psycopg.errors.IntegrityError):
+            insert(address, change, kind="migrate", entry=entry, request=None)
+    assert run(address, "SELECT count(*) FROM discreet.datasets") == [(1,)]
+    ledger.reserve(TENTH, {"dataset": "wards", "again": 1})
+
+
+def test_an_amount_that_is_no_number_is_no_price(address: str) -> None:
+    """NaN is equal to itself in the database, and below nothing; an absent amount is neither too small nor wrong."""
+    ledger = Ledger.create(address, Budget(epsilon=1))
+    ledger.reserve(TENTH, {})
+
+    def priced(content: dict[str, Any], spend: Any, after: Any) -> None:
+        content.update(request="f" * 64, spend=spend, spent_after=after)
+
+    for amounts in (("NaN", "NaN"), ("Infinity", "Infinity"), (None, None), ("0", None), ("x", "0.1"), ("-0.1", "0")):
+        with pytest.raises(psycopg.Error):
+            insert(address, lambda content, amounts=amounts: priced(content, *amounts))
+    assert ledger.spent() == Decimal("0.1")
+
+
+def test_names_that_a_role_puts_in_the_way_mean_nothing(address: str, durable: Server) -> None:
+    """Temporary tables, functions and operators of whoever appends are not those of the trigger."""
+    owner = Ledger.create(address, Budget(epsilon=1))
+    durable.run("DROP ROLE IF EXISTS shadow", "CREATE ROLE shadow LOGIN")
+    owner.grant("shadow")
+    owner.reserve(TENTH, {})
+    theirs = address.replace("postgres@", "shadow@")
+    row = run(address, "SELECT seq, hash, body FROM discreet.events ORDER BY seq DESC LIMIT 1")[0]
+    content = {**json.loads(row[2]), "request": "f" * 64, "spend": "5", "spent_after": "5.1"}
+    made = Event.after(Event(row[0], "", "", "", "", row[1]), "reserve", "x", canonical("", content))
+    insert = f"""INSERT INTO discreet.events VALUES
+      ('patients', {made.seq}, 'reserve', 'x', '{"f" * 64}', '{made.body}', '{made.previous}', '{made.hash}')"""
+    tricks = (
+        "CREATE TEMP TABLE added AS SELECT * FROM discreet.events WHERE false",
+        "CREATE TEMP TABLE ledgers (LIKE discreet.ledgers)",
+        "CREATE TEMP TABLE events (LIKE discreet.events)",
+        "CREATE FUNCTION pg_temp.encode(bytea, text) RETURNS text LANGUAGE sql AS $$ SELECT 'x' $$",
+        "CREATE FUNCTION pg_temp.always(numeric, numeric) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$",
+        "CREATE OPERATOR pg_temp.<= (LEFTARG = numeric, RIGHTARG = numeric, FUNCTION = pg_temp.always)",
+        "SET search_path = pg_temp, pg_catalog",
+    )
+    with pytest.raises(psycopg.errors.IntegrityError):
+        run(theirs, *tricks, insert)
+    assert owner.spent() == Decimal("0.1")
 
 
 def test_a_role_may_append_and_nothing_else(address: str, durable: Server) -> None:

@@ -29,6 +29,7 @@ from score_vectors import (
 
 import discreet as dc
 from discreet.accounting.gibbs import largest_mu
+from discreet.queries.scores import Totals, walk
 from discreet.queries.scores.score_law import ScoreLaw
 from discreet.recipe import describe
 
@@ -373,6 +374,27 @@ def test_a_column_that_excludes_is_refused_where_labels_are_private() -> None:
 def test_arguments_are_checked(options: dict[str, Any], message: str) -> None:
     with pytest.raises(dc.GuaranteeError, match=message):
         dc.NoisyScore(**options)
+
+
+@pytest.mark.parametrize("headroom", [1.0, 3.0, 10.0])
+@pytest.mark.parametrize("case", ["record", "person that comes or goes", "label"])
+def test_headroom_moves_the_rule_alone(case: str, headroom: float) -> None:
+    """Whatever was released, at the maps and points of the rule itself; noise for typical lengths would be too little."""
+    found = case_of("both", case, replace(MECHANISM, headroom=headroom))
+    found = labels_in_halves(found) if found.law.by_label else found
+    plain, law, rng = case_of("both", case).law, found.law, np.random.default_rng(3)
+    assert (law.sigmas, law.shapes, law.has_moments) == (plain.sigmas, plain.shapes, plain.has_moments)
+    worst, dz = 0.0, law.directions
+    for _ in range(6):
+        levels = tuple(10.0 ** rng.uniform(-1, 4) * rng.normal(size=size) for size in law.blocks)
+        noise = rng.normal(size=(dz, dz)) * 1e3
+        path = walk(law.terms, Totals(500.0, levels, 1e3 * rng.normal(size=law.numbers), 1e3), noise + noise.T)
+        path = path.after(10.0 ** rng.uniform(0, 5) * rng.normal(size=dz + 1))
+        before, after = units(found, of_scores(found, path.map, path.point), 500, rng)
+        worst = max(worst, squared(rounded(before) - rounded(after)) / law.sigmas["scores"] ** 2 / 2.0)
+    budget = budgets(law)[2]
+    assert worst <= budget
+    assert worst * headroom**2 > (0.9 if headroom == 1.0 else 2.0) * budget  # the twin
 
 
 def test_a_headroom_of_one_is_the_same_request() -> None:

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +269,15 @@ def test_a_backend_that_is_terminated_is_one_error_and_one_charge(postgres: Serv
         assert release.entry == ledger.entries()[0].id
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C interrupts, also where tests run in the background of a shell, which has its children ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_cancels_the_statement(postgres: Server) -> None:
     schema = dc.Schema({"x": dc.Count(9)}, relation="add-remove", n_max=9)
     with stored(postgres, {"x": "int"}, [[4]]) as url:

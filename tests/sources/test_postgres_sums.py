@@ -6,10 +6,13 @@
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psycopg
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from cell_oracle import l1_distance
 from postgres_tables import PLACE, stored
@@ -243,3 +246,48 @@ def test_noisy_scores_and_designs_are_those_of_the_same_rows(
                     np.moveaxis(getattr(d, name), -1, 0 if getattr(d, name).ndim < 3 else -1) for d in (found, design)
                 ]
                 assert np.array_equal(np.sort(flat[0], axis=None), np.sort(flat[1], axis=None)), name
+
+
+ROWS, ONCE = 5_000_000, 20_000
+LATER_PEOPLE = 1_000_000  # whole numbers of a repetition are this far from those of the one before
+
+
+def repeated(times: int, cells: dict[str, list[Any]], path: Path) -> None:
+    """The same rows again and again in a Parquet file; identifiers that are whole numbers are others every time."""
+    once = in_memory({**cells, "number": [None] * ONCE})
+    number = np.array([-1 if cell is None else cell for cell in cells["number"]])
+    missing = np.array([cell is None for cell in cells["number"]])
+    place = once.column_names.index("number")
+    with pq.ParquetWriter(path, once.schema) as writer:
+        for i in range(times):
+            now = pa.array(number + i * LATER_PEOPLE, pa.int64(), mask=missing)
+            writer.write_table(once.set_column(place, "number", now))
+
+
+@pytest.mark.audit
+def test_five_million_rows_have_the_same_bits(postgres: Server, tmp_path: Path) -> None:
+    """As records and as persons of three types, who have hundreds of rows or a few; and a changed cell is found."""
+    cells, times, path = table(ONCE, seed=5), ROWS // ONCE, tmp_path / "rows.parquet"
+    repeated(times, cells, path)
+    names = ", ".join(f"number + i * {LATER_PEOPLE}" if name == "number" else name for name in TYPES)
+    more = f"INSERT INTO {PLACE} SELECT {names} FROM {PLACE}, generate_series(1, {times - 1}) AS i"
+    with stored(postgres, TYPES, zip(*cells.values(), strict=True)) as url:
+        with psycopg.connect(url) as connection:
+            connection.execute(more.encode())
+        for unit in ("records", "texts, three rows", "whole numbers", "decimals"):
+            schema = dc.Schema(COLUMNS, unit=UNITS[unit])
+            there, here = dc.open(url, schema, table=PLACE, id="t"), dc.open(path, schema, id="t")
+            assert there.schema.n == here.schema.n
+            query = query_of(here.schema)
+            found = there.source.statistics(query)
+            assert same(found, here.source.statistics(query)), unit
+        schema = dc.Schema(COLUMNS)
+        data = dc.open(url, schema, table=PLACE, id="t")
+        query = query_of(data.schema)
+        found = data.source.statistics(query)
+        with psycopg.connect(url) as connection:
+            connection.execute(
+                f"UPDATE {PLACE} SET visits = 13 WHERE ctid = (SELECT ctid FROM {PLACE} "
+                "WHERE visits = 2 AND ward = 'A' AND smoker AND age BETWEEN 40 AND 60 LIMIT 1)".encode()
+            )
+        assert 0 < l1_distance(query, data.source.statistics(query), found) <= query.l1

@@ -5,7 +5,9 @@ this file; with Spark, and with an executor that is killed, they are in `make au
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +18,7 @@ from test_score_sums import COLUMNS, MECHANISM, MODELS, answers, coded, opened, 
 
 import discreet as dc
 from discreet.schema.cell import NO_NUMBER
+from discreet.sources.engines import spark as engine
 from discreet.sources.scores import spark_scores as blocks
 from spark_session import Running
 
@@ -108,9 +111,51 @@ def test_what_a_worker_says_names_no_row() -> None:
     assert "secret" not in "".join(map(str, (caught.value, caught.value.__context__, caught.value.__cause__)))
 
 
+class Session:
+    """Runs what is asked of workers here; `found` stands for the version that they have."""
+
+    sparkContext = SimpleNamespace(defaultParallelism=2)  # noqa: N815
+
+    def __init__(self, found: Any) -> None:
+        self.found = found
+
+    def range(self, *_: int) -> "Session":
+        return self
+
+    def mapInArrow(self, work: Any, kind: str) -> "Session":
+        rows = pa.RecordBatch.from_pydict({"id": [0]})
+        self.rows = [row for batch in work([rows, rows]) for row in batch.to_pylist()]
+        return self
+
+    def collect(self) -> list[Any]:
+        if isinstance(self.found, Exception):
+            raise self.found
+        return [SimpleNamespace(**(row if self.found is None else {"version": self.found})) for row in self.rows]
+
+
+@pytest.mark.parametrize(
+    ("found", "ready"),
+    [(None, True), ("", True), ("0.0.1", False), (ModuleNotFoundError("No module named 'discreet'"), False)],
+)
+def test_workers_without_this_library_are_refused_before_anything_is_paid(
+    found: Any, ready: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "quiet_spark", lambda session: nullcontext())
+    schema = dc.Schema(COLUMNS, n=3000)
+    source = engine.Spark(Session(found), {})
+    assert source.can_score() is ready
+    ledger = dc.Ledger.create(tmp_path / "t.ledger", dc.Budget(epsilon=9.0, delta=1e-6))
+    with pytest.raises((dc.QueryError, dc.ReleaseError)) as caught:
+        dc.release(MODELS["logistic"], dc.Dataset("t", schema, source), MECHANISM, ledger)
+    assert isinstance(caught.value, dc.QueryError) is not ready
+    assert len(ledger.entries()) == int(ready)  # the twin: what is ready is paid, and cannot be read here
+
+
 @pytest.mark.audit
 @pytest.mark.parametrize("name", MODELS)
-def test_spark_gives_the_bits_of_the_embedded_engine(name: str, spark: Running) -> None:
+def test_spark_gives_the_bits_of_the_embedded_engine(
+    name: str, spark: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = table()
     own = opened(data)
     query = MODELS[name].query(own.schema)
@@ -118,4 +163,9 @@ def test_spark_gives_the_bits_of_the_embedded_engine(name: str, spark: Running) 
     frame = spark.frame(pa.Table.from_pandas(data, preserve_index=False), 3)
     before = spark.said.read_bytes()
     assert answers(dc.open(frame, dc.Schema(COLUMNS), id="t").source, query, law) == answers(own.source, query, law)
+    assert spark.said.read_bytes() == before
+    with monkeypatch.context() as patch:
+        patch.setattr(blocks, "version", lambda name: "another version than that of workers")
+        assert not dc.open(frame, dc.Schema(COLUMNS), id="t").source.can_score()
+    assert dc.open(frame, dc.Schema(COLUMNS), id="t").source.can_score()
     assert spark.said.read_bytes() == before

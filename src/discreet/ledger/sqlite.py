@@ -110,6 +110,8 @@ class SqliteStore:
             self.path = Path(os.path.abspath(os.fsdecode(path)))
         except (TypeError, ValueError):
             raise LedgerError(f"Ledger.path must be a text or a path, got a {type(path).__name__}") from None
+        if "\0" in str(self.path):
+            raise LedgerError("Ledger.path must be a name that a file can have, got one with a null character")
 
     @property
     def head(self) -> HeadFile:

@@ -56,6 +56,10 @@ class CodedRows:
     def _length(self) -> int:
         return int(next(iter(self.columns.values())).size)
 
+    def can_score(self) -> bool:
+        """Scores are computed in this process."""
+        return True
+
     def count(self) -> int:
         """The number of rows, or of persons where rows have identifiers."""
         return self._length if self.persons is None else int(np.unique(self.persons[self._known]).size)

@@ -73,6 +73,9 @@ class Source(Protocol):
     def design(self, query: Loss) -> AbstractContextManager[Design]:
         """The used rows as features and targets, private, for as long as the context is open."""
 
+    def can_score(self) -> bool:
+        """Whether `scores` can be asked where the rows are; no row is looked at."""
+
     def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
         """Sums of bounded scores of the used rows, in whole numbers, for as long as the context is open."""
 

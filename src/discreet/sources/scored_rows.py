@@ -56,6 +56,10 @@ class ScoredRows:
         """There is none."""
         raise ReleaseError(ONLY)
 
+    def can_score(self) -> bool:
+        """There are none."""
+        return False
+
     def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
         """There are none."""
         raise ReleaseError(ONLY)

@@ -205,7 +205,7 @@ def head(path: LedgerFile, as_json: terminal.AsJson = False, quiet: terminal.Qui
     \b
     Example:
       discreet ledger head study.ledger
-      discreet ledger head study.ledger --json
+      discreet ledger verify study.ledger --head 3f5a…
     """  # noqa: D301
     from discreet.ledger import Ledger
 
@@ -263,6 +263,6 @@ def grant(
 
     Ledger.open(path).grant(role)
     if as_json:
-        terminal.emit({"path": path, "role": role})
+        terminal.emit({"role": role})
         return
     terminal.facts(terminal.console(quiet=quiet), f"{role} may pay", [("may", "read the ledgers and append to them")])

@@ -138,7 +138,7 @@ def _start(target: MomentTarget, rng: np.random.Generator) -> tuple[Array, Array
     even = released.members / released.members.sum(axis=1, keepdims=True)
     shares = np.full(cells, 1.0 / cells)
     if tables.any():
-        shares = np.maximum(np.mean(even[tables] * value[tables, np.newaxis], axis=0), 0.05 * n / cells)
+        shares = np.maximum(np.mean(even[tables] * value[tables, np.newaxis], axis=0), 0.05 * max(n, 1.0) / cells)
         shares /= shares.sum()
     links = np.linalg.lstsq(unseen.links, np.log(shares) - np.log(shares[0]), rcond=None)[0]
     etas = []
@@ -151,7 +151,7 @@ def _start(target: MomentTarget, rng: np.random.Generator) -> tuple[Array, Array
         by_cell = weights.T @ means / weights.sum(axis=0)
         etas.append(np.linalg.lstsq(unseen.basis, np.arctanh(by_cell), rcond=None)[0])
     point = np.concatenate([links, *etas, [n] if grid.size else []])
-    return point, _positive(target, point, value / n, deviation / n)
+    return point, _positive(target, point, value / max(n, 1.0), deviation / max(n, 1.0))  # also of no rows
 
 
 def _positive(target: MomentTarget, point: Array, moments: Array, widths: Array) -> Array:
@@ -163,7 +163,7 @@ def _positive(target: MomentTarget, point: Array, moments: Array, widths: Array)
     least = 0.3 * float(np.median(widths[pairs])) + 1e-9
     within = (vectors * np.maximum(values, least)) @ vectors.T
     room = np.maximum(np.sum(shares[0] * (1.0 - means[0] ** 2), axis=1), 1e-9)
-    shrink = np.minimum(np.sqrt(INSIDE * room / np.maximum(np.diag(within), np.finfo(float).tiny)), 1.0)
+    shrink = np.minimum(np.sqrt(INSIDE * room / np.diag(within)), 1.0)
     return np.ascontiguousarray(within * np.outer(shrink, shrink))
 
 

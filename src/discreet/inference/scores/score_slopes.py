@@ -12,6 +12,9 @@ with b' such that the average target stays what it is. The noise of g is fresh, 
 the targets themselves: both are taken off as the filter's gains say. So c has a posterior, on a grid with that of S.
 Predictions are averaged over it, of whole margins times c: which level is the likelier one stays what it was. The
 constants were chosen on simulated tables of correlated features.
+
+It is for means that are symmetric around the margin 0: of labels, of shares and of places between bounds. An average
+of exponential means over c is above all of what is the most in doubt: counts were predicted better by it or worse.
 """
 
 from dataclasses import dataclass
@@ -20,6 +23,7 @@ import numpy as np
 
 from discreet.inference.scores.score_posterior import ScoreEvidence
 from discreet.numerics.arrays import Array
+from discreet.queries.scores import ScoreLink
 
 __all__ = ["MarginSlopes", "margin_slopes"]
 
@@ -45,7 +49,7 @@ def margin_slopes(evidence: ScoreEvidence) -> MarginSlopes | None:
     """What the last half of the scores says of the slope; None where second moments make it unnecessary."""
     terms, held, size = evidence.terms, evidence.walk.filter, max(evidence.totals.size, 1.0)
     known = terms.moments_sd is not None or not terms.numbers
-    if known or terms.steps < FEWEST or terms.clarity(size) < LEAST_CLARITY:
+    if known or not _is_symmetric(terms.link) or terms.steps < FEWEST or terms.clarity(size) < LEAST_CLARITY:
         return None
     turn, late, noise = evidence.walk.turned_axes, terms.steps // 2, terms.scores_sd**2
     points, scores = evidence.points @ turn, evidence.scores @ turn
@@ -85,6 +89,11 @@ def margin_slopes(evidence: ScoreEvidence) -> MarginSlopes | None:
     weight = np.exp(log_weight - log_weight.max())
     by_slope = weight.sum(axis=0)
     return MarginSlopes(SLOPES, by_slope / by_slope.sum())
+
+
+def _is_symmetric(link: ScoreLink) -> bool:
+    """Whether the mean at a margin and at its negative add up to the whole range."""
+    return bool(np.allclose(link.mean(NODES) + link.mean(-NODES), 1.0))
 
 
 def _moved(evidence: ScoreEvidence, centre: float, margins: Array, slope: Array) -> Array:

@@ -91,6 +91,9 @@ BEGIN
       RAISE EXCEPTION 'moved' USING ERRCODE = 'restrict_violation';
     END IF;
     content := CASE WHEN each.kind = 'settle' THEN NULL ELSE each.body::json END;
+    IF each.kind = 'migrate' AND ((content -> 'moved') IS NOT NULL) <> (each.entry = 'moved') THEN
+      RAISE EXCEPTION 'no move' USING ERRCODE = 'restrict_violation';
+    END IF;
     IF each.kind = 'reserve' THEN
       IF (content ->> 'request') IS DISTINCT FROM each.request
           OR (content ->> 'spend')::numeric < 0

@@ -175,6 +175,14 @@ class NoisyScore(Mechanism):
         """The public number of passes over the rows."""
         return self.steps
 
+    def check_source(self, query: Loss, dataset: Dataset) -> None:
+        """Scores are computed where the rows are: what computes them must be there."""
+        if not dataset.source.at_hand and not dataset.source.can_score():
+            raise QueryError(
+                "NoisyScore must have workers of Spark that have this library in the version of this process, got "
+                "others: install it there, or name their interpreter (spark.pyspark.python)"
+            )
+
     def apply(self, noise: NoiseSource, query: Loss, dataset: Dataset, progress: Progress = None) -> Released:
         """Stage by stage: what is asked next depends on what has been released, and on nothing else."""
         law, laws = self.constants(query), self.laws(query)

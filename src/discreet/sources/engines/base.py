@@ -157,6 +157,10 @@ class Engine(ABC):
         """The used rows; a failure is a ReleaseError that says nothing about them."""
         return self.blocks(query, partial(collected, query))
 
+    def can_score(self) -> bool:
+        """Scores are computed in this process."""
+        return True
+
     def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
         """Sums over the used rows; a failure says nothing about them."""
         return self.blocks(query, partial(collected_scores, query, law))

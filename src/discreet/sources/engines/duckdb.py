@@ -39,8 +39,10 @@ R = TypeVar("R")
 # With the interpreter and its libraries this keeps the whole process below 1 GB.
 MEMORY_LIMIT = "600MB"
 
-# Rewrites "the first k rows of each person" into an aggregate that cannot spill; not every version has it.
-GREEDY_OPTIMIZER = "top_n_window_elimination"
+# One takes what a Parquet file notes as its least and greatest cells for bounds of all of them: NaN is never noted, and
+# would count as something else where another cell of the file is another. The other rewrites "the first k rows of each
+# person" into an aggregate that cannot spill; not every version has it.
+OPTIMIZERS_NOT_USED = {"statistics_propagation", "top_n_window_elimination"}
 
 # All that DuckDB leaves of a KeyboardInterrupt.
 INTERRUPTED = "Query interrupted"
@@ -164,7 +166,7 @@ def connect(files: Sequence[str] = (), threads: int | None = None) -> Iterator[A
             ((bar,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
             if bar:  # in a notebook without ipywidgets it is off, and even to say so is refused
                 settings["enable_progress_bar"] = False
-            settings["disabled_optimizers"] = GREEDY_OPTIMIZER if (GREEDY_OPTIMIZER,) in known else ""
+            settings["disabled_optimizers"] = ",".join(sorted(OPTIMIZERS_NOT_USED & {name for (name,) in known}))
             texts = {name: exp.convert(value).sql(dialect="duckdb") for name, value in (settings | locks).items()}
             connection.execute("; ".join(f"SET {name} = {text}" for name, text in texts.items()))
             yield connection

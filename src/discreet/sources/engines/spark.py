@@ -20,7 +20,7 @@ from discreet.sources.engines.base import ROWS, UNREAD, Collect, Engine, Group, 
 from discreet.sources.engines.quiet_spark import quiet_spark
 from discreet.sources.readers.spark_frames import spark_rows
 from discreet.sources.scores.score_sources import ScoreSource
-from discreet.sources.scores.spark_scores import spark_scores
+from discreet.sources.scores.spark_scores import ready_workers, spark_scores
 from discreet.sources.sql.cell_sql import RAW, Held
 from discreet.sources.sql.statements import Grouping, marginal, used_cells
 
@@ -87,6 +87,13 @@ class Spark(Engine):
     def blocks(self, query: Loss, collect: Collect[R]) -> Iterator[R]:
         """Rows do not leave Spark."""
         raise ReleaseError(UNREAD)
+
+    def can_score(self) -> bool:
+        """Whether workers have this library, as far as they are there now."""
+        try:
+            return self.asked(lambda _: ready_workers(self.session))
+        except ReleaseError:
+            return False
 
     def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
         """Sums over the used rows, which stay with the executors."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from discreet.sources.scores.score_sources import LocalScores, collected_scores,
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SparkScores", "spark_scores"]
+__all__ = ["SparkScores", "ready_workers", "spark_scores"]
 
 Whole = NDArray[Any]
 Work = Callable[[LocalScores, Array | None], Any]
@@ -121,7 +122,36 @@ def _kept(held: list[Any], frame: Any) -> Any:
     return frame
 
 
+def ready_workers(session: Any) -> bool:
+    """Whether the workers that one task for each core meets have this library with its kernels, and no other version.
+
+    No row is read. What fails instead, because there is no library or no Arrow, is said by Spark.
+    """
+    tasks = session.sparkContext.defaultParallelism
+    found = session.range(0, tasks, 1, tasks).mapInArrow(_versions, "version string").collect()
+    return {row.version for row in found} <= {"", _installed()}
+
+
+def _installed() -> str:
+    """The version of this library; empty where it was brought as files and not installed."""
+    try:
+        return version("discreet")
+    except PackageNotFoundError:
+        return ""
+
+
 # --- in the workers of executors
+
+
+def _versions(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    """The version that is here; to be asked at all takes this module, and the kernels are imported."""
+    import pyarrow as pa
+
+    import discreet.sources.scores.kernels.score_sums  # noqa: F401  # numba, too
+
+    found = _installed()
+    for batch in batches:
+        yield pa.RecordBatch.from_pydict({"version": pa.array([found] * batch.num_rows, pa.string())})
 
 
 def _coded(query: Loss, law: ScoreLaw, batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":

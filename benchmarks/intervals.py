@@ -1,0 +1,195 @@
+"""League of 90% intervals: records drawn from real tables, our posterior against what a user would take instead.
+
+Every method reads the same release where it reads one, except diffprivlib, which has its own noise and no intervals.
+
+- ours: the default posterior of `NoisyStatistics` at pure epsilon;
+- plug-in: the same noise (OpenDP's sampler), its numbers taken at face value in the conjugate update;
+- one draw: the papers' posterior sample, with the interval this library gives it (shares only);
+- augmentation and Gaussian sums: published samplers, our own implementations (`interval_peers`);
+- diffprivlib: its mean and its linear regression;
+- no privacy: the textbook interval on the records themselves, the ceiling.
+
+A row is one number of one question: root mean squared error, median width and coverage of 90% intervals over the
+samples, seconds of one answer, and the ratio of errors, ours to theirs. Lost rows come first: errors more than two
+standard errors above a peer's that keeps the same budget, or more seconds.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta, t
+from threadpoolctl import threadpool_limits
+
+import discreet as dc
+from benchmarks.interval_peers import augmented_normal, augmented_share, gaussian_sums
+from benchmarks.interval_tasks import Question, Released, questions
+from benchmarks.peers import diffprivlib_fits
+from benchmarks.tables import DATA
+
+N, EPSILONS, SAMPLES = 1000, (0.1, 1.0), 40
+TAILS = (0.05, 0.95)
+TRUNCATION = 0.05  # of one draw of a share: the paper's
+OURS, CEILING = "ours", "no privacy"
+POINTS = Path(__file__).with_name("diffprivlib_points.py")
+
+Array = NDArray[np.float64]
+Answer = tuple[Array, Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What one method said of all samples: arrays (samples, numbers)."""
+
+    estimate: Array
+    lower: Array
+    upper: Array
+    seconds: float
+
+    @classmethod
+    def of(cls, found: list[tuple[Answer, float]]) -> "Answers":
+        stacked = (np.array([answer[part] for answer, _ in found]) for part in range(3))
+        return cls(*stacked, seconds=float(np.median([seconds for _, seconds in found])))
+
+
+def run() -> None:
+    if not DATA.exists():
+        print("skipped: shared data are absent")
+        return
+    lines: list[tuple[bool, str]] = []
+    for question in questions():
+        for epsilon in EPSILONS:
+            print(f"  {question.name} ({question.data}, n = {N:,}, epsilon = {epsilon:g}) …", flush=True)
+            lines += rows(question, epsilon)
+    print("\n| question | epsilon | number | method | error | ours / theirs | width | coverage | seconds | |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for _, line in sorted(lines, key=lambda found: not found[0]):
+        print(line)
+
+
+def rows(question: Question, epsilon: float) -> Iterator[tuple[bool, str]]:
+    """A line for each number and method, and whether ours lost to it."""
+    found = answered(question, epsilon)
+    for k, name in enumerate(question.names):
+        squares = {method: (one.estimate[:, k] - question.truth[k]) ** 2 for method, one in found.items()}
+        errors = {method: float(np.sqrt(square.mean())) for method, square in squares.items()}
+        for method, one in found.items():
+            held = (one.lower[:, k] <= question.truth[k]) & (question.truth[k] <= one.upper[:, k])
+            bands = bool(np.isfinite(one.lower).all())
+            apart = squares[OURS] - squares[method]
+            worse = apart.mean() > 2.0 * apart.std(ddof=1) / np.sqrt(len(apart))
+            peer = method not in (OURS, CEILING)
+            lost = [word for word, is_so in (("error", worse), ("time", found[OURS].seconds > one.seconds)) if is_so]
+            lost = lost if peer else []
+            width = (
+                f"{np.median(one.upper[:, k] - one.lower[:, k]):.3g} | {held.mean():.0%}" if bands else "none | none"
+            )
+            ratio = f"{errors[OURS] / errors[method]:.2f}" if method != OURS else ""
+            told = f"LOST {', '.join(lost)}" if lost else ""
+            yield (
+                bool(lost),
+                f"| {question.name} | {epsilon:g} | {name} | {method} | {errors[method]:.3g} | {ratio} | {width} "
+                f"| {one.seconds:.3f} | {told} |",
+            )
+
+
+def answered(question: Question, epsilon: float) -> dict[str, Answers]:
+    """Every method on the same samples."""
+    rng = np.random.default_rng(7)
+    samples = [question.sample(N, rng) for _ in range(SAMPLES)]
+    schema, half = dc.Schema(question.schema, n=N), dict(zip(question.bounds, question.half, strict=True))
+    is_share = question.names == ("share",)
+    said: dict[str, list[tuple[Answer, float]]] = {}
+    with threadpool_limits(1, user_api="blas"):
+        for seed, frame in enumerate(samples):
+            table = dc.open(frame, schema, id="sample")
+            (release,) = dc.simulate(question.model, table, dc.NoisyStatistics(epsilon=epsilon), runs=1, seed=seed)
+            released = Released.of(release, N, {} if is_share else half)
+            methods: dict[str, Callable[[], Answer]] = {
+                OURS: lambda release=release: question.answer(release.posterior()),
+                "plug-in": lambda release=release: question.answer(release.posterior("plug-in")),
+                **peers(question, released, np.random.default_rng(seed)),
+                CEILING: lambda frame=frame: exact(question, frame),
+            }
+            if is_share:
+                draw = dc.PosteriorSample(epsilon=epsilon, truncation=TRUNCATION)
+                (drawn,) = dc.simulate(question.model, table, draw, runs=1, seed=seed)
+                methods["one draw"] = lambda drawn=drawn: question.answer(drawn.posterior())
+            for name, method in methods.items():
+                said.setdefault(name, []).append(timed(method))
+    found = {name: Answers.of(one) for name, one in said.items()}
+    return found | ({} if is_share else {"diffprivlib": theirs(question, samples, epsilon)})
+
+
+def peers(question: Question, released: Released, rng: np.random.Generator) -> dict[str, Callable[[], Answer]]:
+    columns = [*question.bounds]
+    if question.names == ("share",):
+        return {"augmentation": lambda: read(augmented_share(released, rng)[:, np.newaxis])}
+    if len(columns) == 1:
+        return {
+            "augmentation": lambda: read(question.centre + question.half * augmented_normal(released, columns, rng)[0])
+        }
+    return {
+        "augmentation": lambda: read(in_own_units(question, *lines_of(*augmented_normal(released, columns, rng)))),
+        "Gaussian sums": lambda: read(in_own_units(question, *split(gaussian_sums(released, columns, rng)[0]))),
+    }
+
+
+def lines_of(means: Array, covariances: Array) -> tuple[Array, Array]:
+    """Constant and slopes of the last column on the others, draw by draw."""
+    slopes = np.linalg.solve(covariances[:, :-1, :-1], covariances[:, :-1, -1:])[..., 0]
+    return means[:, -1] - (means[:, :-1] * slopes).sum(axis=1), slopes
+
+
+def split(drawn: Array) -> tuple[Array, Array]:
+    return drawn[:, 0], drawn[:, 1:]
+
+
+def in_own_units(question: Question, constant: Array, slopes: Array) -> Array:
+    """From half-ranges to the columns' units."""
+    own = slopes * question.half[-1] / question.half[:-1]
+    return np.column_stack([question.centre[-1] + question.half[-1] * constant - own @ question.centre[:-1], own])
+
+
+def read(draws: Array) -> Answer:
+    low, high = np.quantile(draws, TAILS, axis=0)
+    return draws.mean(axis=0), low, high
+
+
+def exact(question: Question, frame: Any) -> Answer:
+    """The textbook's interval on the records themselves."""
+    values = np.clip(frame[[*question.bounds]].to_numpy(dtype=float), *zip(*question.bounds.values(), strict=True))
+    if question.names == ("share",):
+        ones = values.sum()
+        low, high = beta(1 + ones, 1 + N - ones).ppf(TAILS)
+        return np.array([(1 + ones) / (2 + N)]), np.array([low]), np.array([high])
+    design = np.column_stack([np.ones(N), values[:, :-1]])
+    estimate, squares, *_ = np.linalg.lstsq(design, values[:, -1])
+    freedom = N - design.shape[1]
+    deviation = np.sqrt(np.diag(np.linalg.inv(design.T @ design)) * squares[0] / freedom)
+    low, high = (estimate + t(freedom).ppf(tail) * deviation for tail in TAILS)
+    return estimate, low, high
+
+
+def theirs(question: Question, samples: list[Any], epsilon: float) -> Answers:
+    """diffprivlib on the same samples; its time is not told, its environment is another."""
+    low, high = (list(ends) for ends in zip(*question.bounds.values(), strict=True))
+    arrays = {"samples": np.array([frame[[*question.bounds]].to_numpy(dtype=float) for frame in samples])}
+    request = {"epsilons": [epsilon], "low": low, "high": high}
+    estimates = np.array([one["estimate"] for one in diffprivlib_fits(arrays, request, script=POINTS)])
+    nothing = np.full_like(estimates, np.nan)
+    return Answers(estimates, nothing, nothing, seconds=float("nan"))
+
+
+def timed(method: Callable[[], Answer]) -> tuple[Answer, float]:
+    start = perf_counter()
+    answer = method()
+    return answer, perf_counter() - start
+
+
+if __name__ == "__main__":
+    run()
