@@ -271,10 +271,10 @@ def load(path: str | os.PathLike[str]) -> Release:
         body = parse_json(read_text(path))
     except OSError as problem:
         beside = f"{os.fspath(path)}.release.json"
-        there = f"; there is {beside!r}" if os.path.isfile(beside) else ": a release that is made writes it to its out"
+        there = f"; there is {beside!r}" if os.path.isfile(beside) else ": discreet release writes it to its out"
         raise ReleaseError(f"Release file must be readable, got {str(path)!r} ({problem.strerror}){there}") from None
     except (ValueError, RecursionError):
-        raise ReleaseError(f"Release file must be JSON with every key once, got {str(path)!r}") from None
+        raise ReleaseError(f"Release file must be JSON with every key once, got {str(path)!r}, which is none") from None
     return Release.from_json(body)
 
 

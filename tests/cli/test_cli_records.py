@@ -157,6 +157,7 @@ def test_commas_that_are_read_as_points_are_found(
     [
         (f"{CANARY};age\n2;1\n", (), "the CSV file was read as Csv(delimiter=',', decimal='.'"),
         (f"{CANARY};age\nSüd;1\n", (), "which is not as Csv(delimiter=',', decimal='.'"),
+        (f"{CANARY};age\n2,5;1,5;3,5\n", (), 'say how it is written, as in --delimiter ";"'),
         (f"ward;age\n{CANARY};ü\n", ("--delimiter", ";"), "must be a readable CSV or Parquet file"),
         (f"ward;age\n{CANARY};1\n", ("--delimiter", ";", "--encoding", "cp1252"), "got one in row 0"),
         (f"ward;age\n{CANARY};1\n", ("--delimiter", ";;"), "Csv.delimiter must be one ASCII sign"),

@@ -18,3 +18,18 @@ def test_the_command_writes_the_page_of_a_study(run: Callable, study: Callable) 
     assert "The ledger</h2>" not in (folder / "one.html").read_text()
     refused = run("report", "smoking.release.json", "-o", "no/where.html")
     assert (refused.code, refused.err.count("\n")) == (5, 1)
+
+
+def test_what_is_no_release_or_no_page_is_refused(study: Callable, run: Callable) -> None:
+    """A study in the place of a release, nothing at all, a page that would be called something else."""
+    folder = study()
+    for words, said in (
+        (("study.toml",), "write --study study.toml"),
+        ((), "name its file, or --study"),
+        (("--study", "study.toml"), "smoking, wards, fevers, draw are not released yet"),
+        (("--study", "study.toml", "-o", "page.pdf"), "report --out must end in .html"),
+    ):
+        refused = run("report", *words)
+        assert (refused.code, refused.err.count("\n")) == (4, 1)
+        assert said in refused.err
+    assert not (folder / "page.pdf").exists()

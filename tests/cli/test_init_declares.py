@@ -399,6 +399,19 @@ def test_a_column_to_ask_about_is_one_of_the_table(
     ran = run("init", "study", "--epsilon", "3", "--from", "patients.csv", "--ask", "c")
     assert (ran.code, Path("study").exists()) == (4, False)
     assert "there are 'a', 'b'" in ran.err
+    assert "did you mean" not in ran.err
+    assert "did you mean 'a'?" in run("init", "study", "--epsilon", "3", "--from", "patients.csv", "--ask", "A").err
+
+
+def test_a_question_about_a_header_that_was_not_cut_names_the_delimiter(
+    run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for sign, typed in ((";", "--delimiter ';'"), ("\t", "--delimiter $'\\t'")):
+        Path("patients.csv").write_text(sign.join(("a", "b")) + "\n1" + sign + "2\n")
+        ran = run("init", "study", "--epsilon", "3", "--from", "patients.csv", "--ask", "a")
+        assert (ran.code, Path("study").exists()) == (4, False)
+        assert typed in ran.err
 
 
 def test_a_study_needs_columns_from_somewhere(run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

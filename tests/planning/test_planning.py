@@ -1,5 +1,7 @@
 """Comparisons: ranks, ties, refusals, and groups."""
 
+from dataclasses import replace
+
 import pytest
 
 import discreet as dc
@@ -94,3 +96,15 @@ def test_nothing_that_fits_is_an_error() -> None:
         dc.compare(dc.BetaBernoulli("x"), dc.Budget(0.1), schema=SCHEMA, mechanisms=[dc.NoisyStatistics(epsilon=1.0)])
     with pytest.raises(dc.QueryError, match="budget must be a Budget"):
         dc.compare(dc.BetaBernoulli("x"), 1.0, schema=SCHEMA)  # type: ignore[arg-type]
+
+
+def test_where_rows_are_excluded_the_plan_says_what_knowing_their_number_would_give() -> None:
+    """The width with n_prior is that of a plan which declares it; a public number of rows needs no such line."""
+    excluding = dc.Schema({"smoker": dc.Binary(missing="exclude")}, n=1000)
+    model, mechanism = dc.BetaBernoulli("smoker"), dc.NoisyStatistics(epsilon=1.0)
+    said = dc.plan(model, mechanism, schema=excluding, runs=20).rows
+    known = dc.plan(model, mechanism, schema=replace(excluding, n_prior=(980, 20)), runs=2)
+    assert known.width is not None
+    assert said.endswith(f"with n_prior = [980, 20] widths are about {known.width['probability']:.2g}")
+    assert known.rows == ""
+    assert dc.plan(model, mechanism, schema=dc.Schema({"smoker": dc.Binary()}, n=1000), runs=2).rows == ""

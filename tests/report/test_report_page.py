@@ -180,6 +180,8 @@ def test_what_is_no_release_is_refused() -> None:
     for wrong in ([], {}, 3, "a.release.json", [made("probability"), 3]):
         with pytest.raises(dc.QueryError, match="report releases must be"):
             dc.report(wrong)
+    with pytest.raises(dc.QueryError, match=r"report ledger must be a Ledger, .* got a str"):
+        dc.report(made("probability"), ledger="study.ledger")
 
 
 @pytest.mark.audit

@@ -53,6 +53,7 @@ def test_other_encodings_are_refused(encoding: Any) -> None:
     ("given", "words"),
     [
         ({"delimiter": ";;"}, "Csv.delimiter must be one ASCII sign"),
+        ({"delimiter": "\\t"}, r"a shell writes a tab as \$'\\t'"),
         ({"delimiter": "\n"}, "Csv.delimiter must be one ASCII sign"),
         ({"delimiter": "a"}, "Csv.delimiter must be one ASCII sign"),
         ({"delimiter": "§"}, "Csv.delimiter must be one ASCII sign"),

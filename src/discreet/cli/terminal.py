@@ -202,7 +202,7 @@ def report(problem: BaseException, *, as_json: bool) -> int:
         text, code = str(problem), problem.exit_code
     elif callable(getattr(problem, "format_message", None)):  # the command line was not understood
         kind, code = "UsageError", USAGE
-        text = problem.format_message() + _as_in(problem)  # type: ignore[attr-defined]
+        text = problem.format_message().rstrip(".") + _as_in(problem)  # type: ignore[attr-defined]
     elif isinstance(problem, KeyboardInterrupt):
         text, code = str(problem) or "interrupted", INTERRUPTED
     else:

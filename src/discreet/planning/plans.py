@@ -144,6 +144,7 @@ def plan(
         made = replace(plan_of(model, mechanism, schema, found), reached=reached)
     if not asked:
         made = plan_of(model, mechanism, schema, simulated_runs(model, mechanism, schema, runs or RUNS))
+        made = replace(made, rows=_nearly_all(model, mechanism, schema, made))
     public = None if target is None else public_records(model, mechanism, schema, target)
     share = None if ledger is None else shares_of([made.guarantee], ledger)[0]
     return replace(made, public=public, share=share)
@@ -171,6 +172,17 @@ def plan_of(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> P
     )
 
 
+def _nearly_all(model: Model, mechanism: Mechanism, schema: Schema, made: Plan) -> str:
+    """The same in words, with the width if it were declared that nearly all rows are used."""
+    if not made.rows or made.width is None:
+        return made.rows
+    most = model.query(schema).sizes.highest
+    guess = (round(0.98 * most), max(1, round(0.02 * most)))
+    runs = simulated_runs(model, mechanism, replace(schema, n_prior=guess), max(1, made.runs // 10))
+    width = {name: float(values.mean()) for name, values in runs.widths.items()}
+    return f"{made.rows}: with n_prior = [{guess[0]}, {guess[1]}] widths are about {named(width, digits=2)}"
+
+
 def _rows(sizes: Sizes) -> str:
     """What the figures mean where nothing is known of the number of rows that are used."""
     if not isinstance(getattr(sizes, "whole", sizes), UniformSizes):
@@ -193,10 +205,10 @@ def _next_to_nothing(runs: Runs) -> tuple[str, ...]:
     )
 
 
-def named(values: dict[str, float], errors: dict[str, float] | None = None) -> str:
+def named(values: dict[str, float], errors: dict[str, float] | None = None, *, digits: int = 4) -> str:
     """Figures in one line, with the names of parameters where there are several, and errors where they are known."""
     figures = {
-        name: f"{value:.4g}" + (f" ± {errors[name]:.2g}" if errors is not None else "")
+        name: f"{value:.{digits}g}" + (f" ± {errors[name]:.2g}" if errors is not None else "")
         for name, value in values.items()
     }
     if len(figures) == 1:

@@ -42,6 +42,8 @@ def report(
     for name in named:
         places.append(slug(name, places))
     readings = [read(release, name) for name, release in named.items()]
+    if ledger is not None and not hasattr(ledger, "listed"):
+        raise QueryError(f"report ledger must be a Ledger, as Ledger.open gives one, got a {type(ledger).__name__}")
     shares = [None if ledger is None else share_of(ledger, reading.release.entry) for reading in readings]
     written = version("discreet")
     heading = title or (readings[0].name if len(readings) == 1 else f"{len(readings)} private releases")

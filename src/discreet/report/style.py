@@ -76,13 +76,14 @@ th, td { text-align: right; padding: .28rem 0 .28rem 1.4rem; border-bottom: 1px 
   font-weight: 400; } thead th { color: var(--quiet); font-size: .86rem; position: sticky; top: 0; background:
   var(--paper); }
 th:first-child, td:first-child { padding-left: 0; } th.words, td.words { text-align: left; min-width: 5rem;
-  max-width: 26rem; }
+  max-width: 26rem; } thead th.words { overflow-wrap: normal; }
 ol.plain, ul.plain { padding-left: 1.2rem; max-width: 46rem; } ul.plain li, ol.plain li { margin: .25rem 0; }
 nav.index table { width: 100%; font-size: .95rem; } nav.index td, nav.index th { padding-top: .5rem;
   padding-bottom: .5rem; }
 @media (max-width: 40rem) { body { font-size: 15.5px; } h1 { font-size: 1.5rem; } h2 { font-size: 1.3rem; }
   dl { grid-template-columns: 1fr; gap: 0; } dt { margin-top: .55rem; font-size: .86rem; }
-  .beliefs { grid-template-columns: 1fr max-content; } .beliefs .bar { grid-column: 1 / -1; grid-row: auto; } }
+  th, td { padding-left: .8rem; } nav.index .scroll { max-height: none; }
+  .beliefs { grid-template-columns: 1fr max-content; grid-auto-flow: dense; } .beliefs .bar { grid-column: 1 / -1; } }
 @media print { :root { --ink: #000; --quiet: #333; --paper: #fff; --card: #fff; --rule: #bbb; --tick: #777;
   --accent: #000;
   --warn: #000; --warn-ground: #fff; --prior: #c9c4b8; --c0: #33689c; --c1: #cf4458; }

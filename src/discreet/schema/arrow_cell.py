@@ -62,7 +62,10 @@ __all__ = [
 MOST_DIGITS = 38  # of DuckDB's decimals
 
 # The messages of libraries quote cells: whatever they refuse is refused with this.
-UNREADABLE = "open.source must be a readable CSV or Parquet file or frame; this one could not be read"
+UNREADABLE = (
+    "open.source must be a readable CSV or Parquet file or frame; this one could not be read "
+    "(a name ends in .csv or .parquet)"
+)
 
 _FRAMES = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("RecordBatch", "Table")}
 _TRUTHS: Truths = ("false", "true")

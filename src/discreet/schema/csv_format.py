@@ -32,6 +32,7 @@ class Csv:
         if not _is_sign(self.delimiter):
             raise SchemaError(
                 f"Csv.delimiter must be one ASCII sign, no letter, digit or line end, got {self.delimiter!r}"
+                + ("; a shell writes a tab as $'\\t'" if self.delimiter == "\\t" else "")
             )
         if self.decimal not in (".", ","):
             raise SchemaError(f'Csv.decimal must be "." or ",", got {self.decimal!r}')

@@ -110,10 +110,7 @@ def init(
         terminal.emit(study_schema.json_schema())
         return
     if folder is None or epsilon is None:
-        raise typer.BadParameter(
-            "a new study needs FOLDER and --epsilon, as in: discreet init study --epsilon 3 --delta 1e-6",
-            param_hint="init",
-        )
+        raise typer.BadParameter("a new study needs FOLDER and --epsilon", param_hint="init")
     from discreet.cli.declaring.declared_table import Given, new_study
     from discreet.guarantee import Budget
     from discreet.schema import Csv

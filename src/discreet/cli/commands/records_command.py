@@ -71,7 +71,7 @@ def synthesize(
         terminal.emit({**body, "guarantee": release.guarantee.to_json(), "words": str(release.guarantee)})
         return
     lines = [
-        ("guarantee", f"{release.guarantee}; that of the release, and no more is spent"),
+        ("guarantee", f"{release.guarantee} It is that of the release: no more is spent."),
         ("records", f"{records} in each of {len(names)} table{'s' if len(names) > 1 else ''}"),
         ("columns", ", ".join(columns)),
         *(("file", str(name)) for name in names),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["report", "write_page"]
 
 ENDINGS = (".release.json", ".json")
+PAGES = (".html", ".htm")
 
 
 def report(
@@ -47,6 +48,13 @@ def report(
     from discreet.ledger import Ledger
     from discreet.release import load
 
+    for file in files or []:
+        if file.suffix == ".toml":
+            raise QueryError(
+                f"report RELEASE must be a saved release, got the study {str(file)!r}: write --study {file}"
+            )
+    if out.suffix.lower() not in PAGES:
+        raise QueryError(f"report --out must end in .html: a page is written, got {str(out)!r}")
     found: dict[str, Release] = {}
     later: list[str] = []
     declared = None if study is None else _study(study)
@@ -58,8 +66,8 @@ def report(
     for file in files or []:
         found[_free_name(file, found)] = load(file)
     if not found:
-        waiting = f": of this study {', '.join(later)} are not released yet" if later else ""
-        raise QueryError(f"report must be of one release at least, got none{waiting}")
+        waiting = f"of this study {', '.join(later)} are not released yet" if later else "name its file, or --study"
+        raise QueryError(f"report must be of one release at least, got none: {waiting}")
     paid_by = ledger if ledger is not None or declared is None else declared.ledger
     opened = None if paid_by is None or (ledger is None and not Path(paid_by).exists()) else Ledger.open(paid_by)
     size = write_page(out, found, opened, title, later)

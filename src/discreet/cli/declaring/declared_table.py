@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from discreet.checks import meant
 from discreet.cli.declaring.dictionary import DataDictionary, read_dictionary
 from discreet.cli.declaring.drafts import OPEN, Draft, filled
 from discreet.cli.declaring.public_table import drafts_of
@@ -25,6 +26,8 @@ TYPES = {
     "text": {"kind": "categorical", "levels": OPEN, "missing": "exclude"},
 }
 MOST_NAMED = 12
+ONE_NAME = "delimiter"  # what is told of a header that was perhaps not cut
+SHELL = {"\t": "$'\\t'"}  # signs that a shell does not take as Python writes them
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,10 @@ def new_study(given: Given, folder: Path, epsilon: float) -> tuple[NewStudy, lis
     usable = [draft.name for draft in drafts if draft.spec is not None]
     strangers = [name for name in given.ask if name not in usable]
     if strangers:
-        raise SchemaError(f"init --ask must name a column that can be declared, got {strangers[0]!r}; {_names(usable)}")
+        hints = [f"; {text}" for label, text in told if label == ONE_NAME] or [meant(strangers[0], usable)]
+        raise SchemaError(
+            f"init --ask must name a column that can be declared, got {strangers[0]!r}; {_names(usable)}{hints[0]}"
+        )
     declared = [draft.name for draft in drafts if draft.is_declared]
     asked = list(dict.fromkeys(given.ask)) or [*declared, *usable][:1]
     data = "table.csv" if given.table is None else _beside(given.table, folder)
@@ -109,8 +115,8 @@ def _held(table: str, csv: Csv | None, told: list[tuple[str, str]]) -> list[tupl
         others = [sign for sign in ";\t|," if sign != written.delimiter and len(held) == 1 and sign in held[0][0]]
         if others:
             told.append(
-                ("header", f"it has one name with {others[0]!r} in it: if that separates columns, delete the study and "
-                f"add --delimiter {others[0]!r}")
+                (ONE_NAME, f"the header has one name with {others[0]!r} in it: if that separates columns, delete the "
+                f"study, if it is made, and add --delimiter {SHELL.get(others[0], repr(others[0]))}")
             )  # fmt: skip
     else:
         told.append(("types", f"those that {table} declares; no cell of it was read, nor the least and greatest ones"))

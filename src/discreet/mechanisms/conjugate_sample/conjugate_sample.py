@@ -247,7 +247,10 @@ def _family(mechanism: ConjugateSample, query: Statistics) -> OneConjugate:
     if schema.relation != "replace-one" or not isinstance(schema.unit, Record) or query.by is not None:
         raise QueryError(f"{name} must have records that are replaced, and no groups, got {schema.relation}")
     if getattr(query, "excludes", False):  # a loss, which no family answers, does not say
-        raise QueryError(f"{name} must have a public number of rows, got columns that exclude bad cells")
+        raise QueryError(
+            f"{name} must have a public number of rows, got columns that exclude bad cells: say in missing= what they "
+            "count as, or declare the columns complete"
+        )
     if family is None or not family.is_conjugate:
         raise QueryError(f"{name} must have a model with one conjugate parameter, got another")
     return cast(OneConjugate, family)

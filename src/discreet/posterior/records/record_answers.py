@@ -107,7 +107,7 @@ class RecordAnswers(ABC):
         """New rows, of which a target is predicted, as numbers: one entry for each along the first axis."""
         raise QueryError(
             f"{type(self).__name__}.predict must be of a model with a target, or of a number of new records, got "
-            f"{self._title()} and rows that are given"
+            f"{self._title()} and rows that are given: a regression, a class or a network has a target"
         )
 
     def _predicted(self, coded: NDArray[Any], **options: Any) -> Any:

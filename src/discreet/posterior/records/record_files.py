@@ -36,7 +36,10 @@ def read_records(path: str | Path, csv: Csv | None = None) -> "pa.Table":
     except (OSError, ValueError, CsvError, pa.ArrowException) as problem:
         kind = type(problem).__name__
     how = f" as {csv or Csv()}" if file.suffix == ".csv" else ""
-    raise QueryError(f"new rows must be a readable CSV or Parquet file, got {str(file)!r}, which is not{how} ({kind})")
+    say = '; say how it is written, as in --delimiter ";" --decimal ","' if how and csv is None else ""
+    raise QueryError(
+        f"new rows must be a readable CSV or Parquet file, got {str(file)!r}, which is not{how} ({kind}){say}"
+    )
 
 
 def has_commas(table: Any) -> bool:
