@@ -168,7 +168,7 @@ def _records_law(
 
 
 def _covariance_of_products(mean: Array, covariance: Array, lefts: Any, rights: Any) -> Array:
-    """Cov(w_i w_j, w_k w_l) of a normal w [Isserlis 1918]."""
+    """Cov(w_i w_j, w_k w_l) of a normal w, by Isserlis' theorem."""
     i, j, k, m = (index for index in (lefts[:, None], rights[:, None], lefts[None, :], rights[None, :]))
     whole = covariance + np.outer(mean, mean)
     found = whole[i, k] * whole[j, m] + whole[i, m] * whole[j, k]
