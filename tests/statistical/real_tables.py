@@ -318,6 +318,7 @@ def short(case: Case, label: str) -> float:
     return min((high - low) / 2, truth - low, high - truth)
 
 
+@cache
 def _believed(case: Case) -> dict[str, float]:
     """Deviations of the coefficients under the prior that stands in for none: margins deviate by 2 along every direction,
     the intercept's at the centre of the features too."""
@@ -337,6 +338,7 @@ def kurtosis(case: Case, label: str) -> float:
     return max(case.kurtosis(name) for name in label.split("[")[1].rstrip("]").split(", "))
 
 
+@cache
 def _residual_kurtosis(case: Case) -> float:
     """Fourth moment of the residuals of the least-squares fit over their squared variance."""
     from resampling import design_of
