@@ -59,11 +59,13 @@ class EqualMargins:
     def powers(self, size: int) -> tuple[float, float]:
         """Those of the inverse Wishart law; of two columns the determinant's alone, which is the same."""
         if size <= 2:
-            return self.shape - 1.0, 0.0
+            return Lkj(self.shape).powers(size)
         return -size - self.shape, self.shape + 0.5 * (size - 1.0)
 
     def drawn(self, size: int, rng: np.random.Generator) -> Array:
         """From the inverse of a Wishart matrix, by Bartlett's decomposition."""
+        if size <= 2:
+            return Lkj(self.shape).drawn(size, rng)
         root = np.tril(rng.standard_normal((size, size)), -1)
         root[np.diag_indices(size)] = np.sqrt(rng.chisquare(size - 1.0 + 2.0 * self.shape - np.arange(size)))
         half = np.linalg.inv(root)
