@@ -16,11 +16,14 @@ from discreet.queries.scores.score_law import ScoreLaw
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.schema.cell import Codes
+from discreet.sources.dataset import RowSums
 from discreet.sources.engines.base import ROWS, UNREAD, Collect, Engine, Group, Marginals, Session
 from discreet.sources.engines.quiet_spark import quiet_spark
+from discreet.sources.engines.spark_blocks import BlockLayout, Pack, SparkBlocks, kept_blocks, ready_workers
+from discreet.sources.engines.spark_designs import spark_sums
 from discreet.sources.readers.spark_frames import spark_rows
 from discreet.sources.scores.score_sources import ScoreSource
-from discreet.sources.scores.spark_scores import ready_workers, spark_scores
+from discreet.sources.scores.spark_scores import spark_scores
 from discreet.sources.sql.cell_sql import RAW, Held
 from discreet.sources.sql.statements import Grouping, marginal, used_cells
 
@@ -88,7 +91,7 @@ class Spark(Engine):
         """Rows do not leave Spark."""
         raise ReleaseError(UNREAD)
 
-    def can_score(self) -> bool:
+    def can_sum(self) -> bool:
         """Whether workers have this library, as far as they are there now."""
         try:
             return self.asked(lambda _: ready_workers(self.session))
@@ -97,8 +100,17 @@ class Spark(Engine):
 
     def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
         """Sums over the used rows, which stay with the executors."""
+        return spark_scores(query, law, self._kept)
+
+    def sums(self, query: Loss) -> AbstractContextManager[RowSums]:
+        """The same of a function of the coded rows."""
+        return spark_sums(query, self._kept)
+
+    def _kept(self, layout: BlockLayout, query: Loss, pack: Pack) -> AbstractContextManager[SparkBlocks]:
         scan = _text(used_cells(query, self.held, ROWS, self.id))
-        return spark_scores(query, law, lambda: self.session.sql(scan), lambda work: self.asked(lambda _: work()))
+        return kept_blocks(
+            layout, query, pack, lambda: self.session.sql(scan), lambda work: self.asked(lambda _: work())
+        )
 
 
 def opened_in_spark(frame: Any, schema: Schema, id: str) -> Spark:  # noqa: A002
