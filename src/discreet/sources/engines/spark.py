@@ -1,8 +1,9 @@
 """Spark: a frame of the user's, seen in a session of our own. Rows stay where they are; whole numbers come home.
 
-A scan is one job: raw cells are grouped where they lie, levels are looked up for groups, and what comes to this process
-are the sums over each combination of declared levels, all marginals of a scan by GROUPING SETS. A task that is lost is
-done again by Spark, from the same rows; nothing is counted in accumulators, which would count it twice.
+A scan is one job with two shuffles: raw cells are grouped where they lie, levels are looked up for groups, and what
+comes to this process are the sums over each combination of declared levels, all marginals of a scan by GROUPING SETS.
+A task that is lost is done again by Spark, from the same rows; nothing is counted in accumulators, which would count it
+twice.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from discreet.sources.readers.spark_frames import spark_rows
 from discreet.sources.scores.score_sources import ScoreSource
 from discreet.sources.scores.spark_scores import spark_scores
 from discreet.sources.sql.cell_sql import RAW, Held
-from discreet.sources.sql.statements import Grouping, marginal, used_cells
+from discreet.sources.sql.statements import Grouping, coded_groups, marginal, used_cells
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -106,6 +107,10 @@ class Spark(Engine):
         """The same of a function of the coded rows."""
         return spark_sums(query, self._kept)
 
+    def _scan(self, query: Statistics, grouping: Grouping, rows_at_most: int | None) -> "exp.Select":
+        """Groups of equal cells: those of equal codes are added up with the marginals, which saves a shuffle."""
+        return coded_groups(query, grouping, self.held, ROWS, self.id, rows_at_most)
+
     def _kept(self, layout: BlockLayout, query: Loss, pack: Pack) -> AbstractContextManager[SparkBlocks]:
         scan = _text(used_cells(query, self.held, ROWS, self.id))
         return kept_blocks(
@@ -134,7 +139,7 @@ def _of_sets(query: Statistics, grouping: Grouping) -> "exp.Select":
 
     every = tuple(name for name in grouping.columns if any(name in columns for columns in grouping.marginals))
     asked = marginal(query, grouping, every, CODED)
-    if not every:
+    if len(grouping.marginals) == 1:  # over every column, or over none: there is nothing to tell apart
         return asked.select(exp.Literal.number(0).as_(SET))
     codes = dict(zip(every, asked.args["group"].expressions, strict=True))
     sets = [exp.Tuple(expressions=[codes[name].copy() for name in columns]) for columns in grouping.marginals]
