@@ -45,7 +45,7 @@ from discreet.sources.scores.score_sources import ScoreSource, collected_scores
 from discreet.sources.sql.cell_sql import Held, most_rows
 from discreet.sources.sql.influence_sql import influence_sums
 from discreet.sources.sql.kept_rows import number_of_persons
-from discreet.sources.sql.statements import Grouping, coded, groupings, number_of_rows, rows_in_order
+from discreet.sources.sql.statements import Grouping, coded, coded_groups, groupings, number_of_rows, rows_in_order
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -170,7 +170,8 @@ class Engine(ABC):
         return local_sums(self.design(query))
 
     def _scan(self, query: Statistics, grouping: Grouping, rows_at_most: int | None) -> "exp.Select":
-        return coded(query, grouping, self.held, ROWS, self.id, rows_at_most)
+        groups = coded_groups(query, grouping, self.held, ROWS, self.id, rows_at_most)
+        return coded(query, grouping, groups)
 
 
 def _is_bounded(query: Statistics, exact: Marginals) -> bool:

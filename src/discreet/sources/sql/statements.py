@@ -106,28 +106,6 @@ def groupings(query: Statistics) -> tuple[Grouping, ...]:
     return tuple(Grouping(tuple(n for n in categorical if n in columns), tuple(found)) for columns, found in scans)
 
 
-def coded(
-    query: Statistics,
-    grouping: Grouping,
-    held: Mapping[str, Held],
-    relation: str,
-    id: str,  # noqa: A002
-    rows_at_most: int | None,
-) -> "exp.Select":
-    """Codes of the grouping's columns, with `n` and the sums of every combination that occurs in `relation`.
-
-    The sums are exact if no more rows are used than `rows_at_most`; None is no bound.
-    """
-    from sqlglot import exp
-
-    groups = coded_groups(query, grouping, held, relation, id, rows_at_most)
-    if query.schema.unit.identifier is not None or not grouping.columns:
-        return groups
-    codes = [exp.column(name) for name in _names("code", query, grouping.columns)]
-    sums = [exp.Sum(this=exp.column(name)).as_(name) for name in _totals(grouping)]
-    return _from(exp.select(*codes, *sums).group_by(*codes), groups)
-
-
 def coded_groups(
     query: Statistics,
     grouping: Grouping,
@@ -136,13 +114,27 @@ def coded_groups(
     id: str,  # noqa: A002
     rows_at_most: int | None,
 ) -> "exp.Select":
-    """The same, with a row for each combination of cells: one of codes may come several times, and is not added up."""
+    """Codes of the grouping's columns, `n` and sums of groups of equal cells; a combination may come several times.
+
+    The sums are exact if no more rows are used than `rows_at_most`; None is no bound.
+    """
     if query.schema.unit.identifier is not None:
         return _grouped(query, grouping, "code", _of_persons(query, held, relation, id), rows_at_most)
     used = {*grouping.columns, *(axis.column for axis in grouping.axes), *_excluding(query)}
     values = _values(query, [name for name in query.columns if name in used], held, relation, [])
     grouped = _grouped(query, grouping, "raw", values, rows_at_most)
     return _mapped(query, grouping.columns, held, grouped, _totals(grouping)) if grouping.columns else grouped
+
+
+def coded(query: Statistics, grouping: Grouping, groups: "exp.Select") -> "exp.Select":
+    """The same with every combination once: groups of persons' rows are grouped by codes already."""
+    from sqlglot import exp
+
+    if query.schema.unit.identifier is not None or not grouping.columns:
+        return groups
+    codes = [exp.column(name) for name in _names("code", query, grouping.columns)]
+    sums = [exp.Sum(this=exp.column(name)).as_(name) for name in _totals(grouping)]
+    return _from(exp.select(*codes, *sums).group_by(*codes), groups)
 
 
 def rows_in_order(query: Loss, held: Mapping[str, Held], relation: str, id: str) -> "exp.Select":  # noqa: A002
