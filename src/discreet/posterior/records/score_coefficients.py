@@ -176,7 +176,7 @@ class ScoreCoefficients(Posterior):
         if target.labels is None:
             return self._in_units(expected, 1.0)
         levels = self.query.schema.column(target.column)
-        return np.asarray(np.asarray(levels.compared or levels.levels)[(expected > 0.5).astype(int)])
+        return np.asarray(np.asarray(levels.levels)[(expected > 0.5).astype(int)])
 
     def _in_columns(self, coded: NDArray[Any], level: float) -> dict[str, Any]:
         found: dict[str, Any] = {"prediction": self._predicted(coded)}
