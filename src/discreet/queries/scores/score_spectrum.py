@@ -33,9 +33,10 @@ def noise_edge(terms: ScoreTerms, size: float) -> float:
 def unshrunk(found: Array, reach: float) -> Array:
     """Eigenvalues of which these are left when normal vectors are shrunk to the length `reach`."""
     squares, values = _squares(len(found)), found
+    average = squares.mean(axis=0)
     for _ in range(ROUNDS):
         lengths = squares @ values
-        kept = (squares * np.minimum(1.0, reach**2 / lengths)[:, np.newaxis]).mean(axis=0) / squares.mean(axis=0)
+        kept = (squares * np.minimum(1.0, reach**2 / lengths)[:, np.newaxis]).mean(axis=0) / average
         values = found / np.maximum(kept, 0.2)
     return values
 
