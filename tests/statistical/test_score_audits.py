@@ -68,6 +68,9 @@ def divergence(mechanism: Any, releases: Any, pair: Any, runs: int) -> float:
 def test_the_worst_pair_shows_most_of_the_claim_and_no_more(name: str, runs: int) -> None:
     mechanism, pair = pair_of(name)
     found, error = divergence(mechanism, mechanism, pair, runs), math.sqrt(2.0 * RHO / runs)
+    print(
+        f"{name}, {runs} releases: {found / RHO:.3f} ± {error / RHO:.3f} of the claim, {pair.cost / RHO:.3f} searched for"
+    )
     assert found <= RHO + 4.5 * error
     assert found >= SHOWN * RHO - 4.5 * error
     assert pair.cost <= RHO
