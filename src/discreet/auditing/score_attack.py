@@ -58,12 +58,12 @@ def score_pairs(mechanism: Any, query: Loss) -> list[ScorePair]:
     return [max(tried, key=lambda pair: pair.cost)]
 
 
-def _furthest(mechanism: Any, query: Loss, corners: Cells, rows: Cells) -> ScorePair:
+def _furthest(mechanism: Any, query: Loss, corners: Cells, around: Cells) -> ScorePair:
     """The furthest of all pairs of corner units among others that repeat these rows."""
     law = mechanism.constants(query)
     owned, adds = query.schema.unit.max_records, query.schema.relation == "add-remove"
     units = min(max(query.largest_total // owned, 1), MOST_UNITS)
-    others = rows[np.arange(units - 1) % len(rows)]
+    others = around[np.arange(units - 1) % len(around)]
     silent: NoiseSource = _Silent()
     value = mechanism.apply(silent, query, _table(query, others, corners[:1]))
     sigmas = law.sigmas
