@@ -117,7 +117,8 @@ class ScoreCoefficients(Posterior):
         """Exp of the coefficients but the intercept, with intervals: odds ratios, of counts ratios of rates.
 
         Of a number, for one unit on the model's interval, which by default is half its declared range, or for as much
-        as `per` says, given by column (`{"age": 10}`); of a level, against the average of its category's levels, or against a reference level, given by column.
+        as `per` says, given by column (`{"age": 10}`); of a level, against the average of its category's levels, or
+        against a reference level, given by column.
         """
         found = self._against(reference or {}) * self._amounts(per or {})[:, np.newaxis]
         with np.errstate(over="ignore"):  # where next to nothing is known, an end is infinite
