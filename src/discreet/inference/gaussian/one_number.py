@@ -62,9 +62,9 @@ class _NoisySum:
     scale: float
     laplace: bool
 
-    def log_density(self, exact: Array) -> Array:
+    def log_density(self, supposed: Array) -> Array:
         """Of the noise, up to a constant, were this the sum."""
-        gap = (self.value - exact) / self.scale
+        gap = (self.value - supposed) / self.scale
         return np.asarray(-np.abs(gap) if self.laplace else -0.5 * gap**2)
 
 
