@@ -88,6 +88,20 @@ def test_odds_ratios_against_a_reference_level() -> None:
         found.odds_ratios(reference={"x": "a"})
 
 
+def test_odds_ratios_of_numbers_in_their_own_units() -> None:
+    """x is declared on [0, 10]: one unit of the model's interval is 5, and odds multiply along the way."""
+    found = posterior()
+    plain, whole, part = found.odds_ratios(), found.odds_ratios(per={"x": 5}), found.odds_ratios(per={"x": -0.5})
+    assert plain["x"] == pytest.approx(whole["x"])
+    assert part["x"]["median"] == pytest.approx(plain["x"]["median"] ** -0.1)
+    assert part["x"]["lower"] == pytest.approx(plain["x"]["upper"] ** -0.1)
+    assert part["g=a"] == plain["g=a"]
+    with pytest.raises(dc.QueryError, match="per must be of a number, got 'g'"):
+        found.odds_ratios(per={"g": 1})
+    with pytest.raises(dc.QueryError, match="per must be a finite number"):
+        found.odds_ratios(per={"x": float("nan")})
+
+
 def test_marginal_effects_are_slopes_of_the_mean() -> None:
     """Against a difference quotient of the prediction of one number, at the mean coefficients."""
     found, rows = posterior(), {"x": [2.0, 5.0, 8.0], "g": ["a", "b", "c"]}
