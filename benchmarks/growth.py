@@ -43,11 +43,11 @@ def run() -> None:
 
 
 def line(what: str, size: int) -> None:
-    """Generate in this process, measure in another: its memory is that of asking."""
+    """Write in one process and measure in another: the memory is that of asking."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
-        TASKS[what](size).write(path)
-        subprocess.run([sys.executable, "-m", "benchmarks.growth", what, str(size), str(path)], check=True)
+        for _ in ("write", "measure"):
+            subprocess.run([sys.executable, "-m", "benchmarks.growth", what, str(size), str(path)], check=True)
 
 
 def measure(what: str, size: int, path: Path) -> None:
@@ -132,4 +132,9 @@ def used(call: Callable[[], object]) -> tuple[float, float]:
 
 if __name__ == "__main__":
     what, size, *given = sys.argv[1:]
-    measure(what, int(size), Path(*given)) if given else line(what, int(size))
+    if not given:
+        line(what, int(size))
+    elif Path(*given).exists():
+        measure(what, int(size), Path(*given))
+    else:
+        TASKS[what](int(size)).write(Path(*given))
