@@ -13,7 +13,7 @@ from discreet.queries.statistics import Statistics
 from discreet.sources.engines.base import ROWS
 from discreet.sources.sql.cell_sql import most_rows
 from discreet.sources.sql.postgres_sql import text_of
-from discreet.sources.sql.statements import coded, groupings
+from discreet.sources.sql.statements import coded_groups, groupings
 from postgres_server import Server
 
 TYPES = {
@@ -47,7 +47,7 @@ def computed_below(url: str) -> list[int]:
     query = Statistics(data.schema, (*sums, *products))
     (grouping,) = groupings(query)
     source: Any = data.source
-    scan = text_of(coded(query, grouping, source.held, ROWS, "t", most_rows(query)))
+    scan = text_of(coded_groups(query, grouping, source.held, ROWS, "t", most_rows(query)))
     with psycopg.connect(url) as connection:
         asked = f"EXPLAIN (VERBOSE, COSTS OFF) WITH {source.relations} {scan}"
         lines = [line.strip() for (line,) in connection.execute(asked.encode()).fetchall()]
