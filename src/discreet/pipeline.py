@@ -20,7 +20,7 @@ from discreet.schema import Person, Schema
 from discreet.schema.row_counts import ShareSizes
 from discreet.sources import CodedRows, Dataset
 
-__all__ = ["Paid", "check_types", "purchase", "query_of", "release", "release_all", "simulate"]
+__all__ = ["Paid", "check_dataset", "check_types", "purchase", "query_of", "release", "release_all", "simulate"]
 
 T = TypeVar("T")
 
@@ -29,6 +29,12 @@ FAILED = (
     "nothing"
 )
 INTERRUPTED = "interrupted: the request stays charged, and the same request again resumes it and costs nothing"
+ORDERS = {
+    "release": "release(model, dataset, mechanism, ledger)",
+    "simulate": "simulate(model, dataset, mechanism, runs=…)",
+    "plan": "plan(model, mechanism, schema=…)",
+    "compare": "compare(model, budget, schema=…, mechanisms=[…])",
+}
 NOT_SIMULATED = "the simulation could not be computed on this dataset"
 
 
@@ -92,13 +98,12 @@ def purchase(requests: Sequence[tuple[Model, Dataset, Mechanism]], ledger: Ledge
     queries: list[Query] = []
     for model, dataset, mechanism in requests:
         check_types("release", model, mechanism)
-        if not isinstance(dataset, Dataset):
-            raise QueryError(f"release dataset must be what dc.open returns, got a {type(dataset).__name__}")
+        check_dataset("release", dataset)
         queries.append(query_of(model, mechanism, dataset.schema))
         mechanism.check_source(queries[-1], dataset)
         asked.append((mechanism.guarantee(queries[-1]), recipe_of(model, dataset.id, dataset.schema, mechanism)))
     if not isinstance(ledger, Ledger):
-        raise QueryError(f"release ledger must be a Ledger, got a {type(ledger).__name__}")
+        raise QueryError(f"release ledger must be a Ledger, got {_got(ledger)}{_order('release')}")
     entries = ledger.reserve_all(asked)
     return tuple(Paid(*each, ledger) for each in zip(requests, queries, entries, strict=True))
 
@@ -107,7 +112,24 @@ def check_types(verb: str, model: Any, mechanism: Any) -> None:
     """Arguments in the wrong place get words, not an AttributeError."""
     for name, thing, registry in (("model", model, MODELS), ("mechanism", mechanism, MECHANISMS)):
         if type(thing) not in registry.values():  # a subclass could do anything under the name of its parent
-            raise QueryError(f"{verb} {name} must be one of {sorted(registry)}, got {thing!r}")
+            raise QueryError(f"{verb} {name} must be one of {sorted(registry)}, got {_got(thing)}{_order(verb)}")
+
+
+def check_dataset(verb: str, dataset: Any) -> None:
+    """Rows are seen through what `dc.open` returns."""
+    if not isinstance(dataset, Dataset):
+        raise QueryError(f"{verb} dataset must be what dc.open returns, got {_got(dataset)}{_order(verb)}")
+
+
+def _got(thing: Any) -> str:
+    """What was given, by its type alone: the text of a frame would show its rows."""
+    if isinstance(thing, type):
+        return f"the class {thing.__name__}, which is to be called with its arguments"
+    return "nothing" if thing is None else f"a {type(thing).__name__}"
+
+
+def _order(verb: str) -> str:
+    return f": the order is {ORDERS[verb]}" if verb in ORDERS else ""
 
 
 def query_of(model: Model, mechanism: Mechanism, schema: Schema) -> Query:
@@ -172,6 +194,8 @@ def simulate(
     if not isinstance(runs, int) or isinstance(runs, bool) or runs < 1:
         raise QueryError(f"simulate runs must be a whole number from 1, got {runs!r}")
     check_types("simulate", model, mechanism)
+    if dataset is not None:
+        check_dataset("simulate", dataset)
     if dataset is not None and (n is not None or schema is not None):
         raise QueryError("simulate must get either a dataset or n= and schema=, got both")
     facts = dataset.schema if dataset is not None else _sized(schema or model.implied_schema(), n)
