@@ -1,7 +1,7 @@
 """The straight line: `release`, several at once, `release_all`, and their twin without a ledger, `simulate`."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -20,7 +20,18 @@ from discreet.schema import Person, Schema
 from discreet.schema.row_counts import ShareSizes
 from discreet.sources import CodedRows, Dataset
 
-__all__ = ["Paid", "check_dataset", "check_types", "purchase", "query_of", "release", "release_all", "simulate"]
+__all__ = [
+    "Paid",
+    "check_dataset",
+    "check_types",
+    "drawn_table",
+    "purchase",
+    "query_of",
+    "release",
+    "release_all",
+    "simulate",
+    "simulations",
+]
 
 T = TypeVar("T")
 
@@ -191,6 +202,25 @@ def simulate(
     its prior says when `n` is not given. `schema` declares the columns where the model does not imply them. Without a
     seed the real noise source is used. `progress` is called with the number of runs done.
     """
+    releases = []
+    for release, _ in simulations(model, dataset, mechanism, runs=runs, seed=seed, n=n, schema=schema):
+        releases.append(release)
+        if progress is not None:
+            progress(len(releases))
+    return releases
+
+
+def simulations(
+    model: Model,
+    dataset: Dataset | None,
+    mechanism: Mechanism,
+    *,
+    runs: int,
+    seed: int | None = None,
+    n: int | None = None,
+    schema: Schema | None = None,
+) -> Iterator[tuple[Release, Dataset]]:
+    """The releases of `simulate` one by one, each with the table that it is of."""
     if not isinstance(runs, int) or isinstance(runs, bool) or runs < 1:
         raise QueryError(f"simulate runs must be a whole number from 1, got {runs!r}")
     check_types("simulate", model, mechanism)
@@ -206,17 +236,13 @@ def simulate(
     recipe = recipe_of(model, "simulation" if dataset is None else dataset.id, facts, mechanism)
     rng = np.random.default_rng(seed)
     noise: NoiseSource = SystemNoise() if seed is None else SeededNoise(np.random.SeedSequence([seed, 1]))
-    releases = []
-    for done in range(runs):
-        truth, table = (None, dataset) if dataset is not None else _draw(model, query, n, rng)
+    for _ in range(runs):
+        truth, table = (None, dataset) if dataset is not None else drawn_table(model, query, n, rng)
         assert table is not None
         truth = None if truth is None else mechanism.reported(query, truth)
         work = partial(mechanism.apply, noise, query, table)
         value = work() if dataset is None else _bare(work, NOT_SIMULATED, "interrupted: nothing was charged")
-        releases.append(Release(recipe, guarantee, value, "", private=False, truth=truth))
-        if progress is not None:
-            progress(done + 1)
-    return releases
+        yield Release(recipe, guarantee, value, "", private=False, truth=truth), table
 
 
 def _sized(schema: Schema | None, n: int | None) -> Schema:
@@ -233,11 +259,18 @@ def _sized(schema: Schema | None, n: int | None) -> Schema:
     return schema
 
 
-def _draw(model: Model, query: Query, n: int | None, rng: np.random.Generator) -> tuple[dict[str, Any], Dataset]:
-    """Parameters and the rows that are used: those that a rule excludes add nothing and are left out."""
+def drawn_table(
+    model: Model, query: Query, n: int | None, rng: np.random.Generator, most: int | None = None
+) -> tuple[dict[str, Any], Dataset]:
+    """Parameters and the rows that are used: those that a rule excludes add nothing and are left out.
+
+    With `most`, a smaller table of the same law: as many rows as if this were the largest number of them.
+    """
     sizes = query.sizes
     whole = sizes.whole if isinstance(sizes, ShareSizes) else sizes
     used = n if n is not None and query.schema.relation == "add-remove" else whole.sample(rng)
+    if most is not None and query.largest_total > most:
+        used = round(used * most / query.largest_total)
     truth, columns = _rows(model, query, used, rng)
     unit = query.schema.unit
     persons = np.arange(used) % max(query.largest_total // unit.max_records, 1) if isinstance(unit, Person) else None
