@@ -32,6 +32,7 @@ __all__ = ["Plan", "check_schema", "named", "plan", "plan_of"]
 RUNS, SPREAD_RUNS = 200, 100
 NORMAL_WIDTH = 3.29  # of a 90% interval, in deviations
 EXPECTED_RUNS = 40  # of tables that are all alike
+FEWEST = 20  # tables, of which it can be said where eight of ten are
 FAR_APART = 1.5  # widths of different tables, above which an average alone says little
 DROWNED = 0.8  # of the width of the prior: a release that leaves more of it is not worth its budget
 
@@ -129,6 +130,7 @@ class Plan(Told):
         made = {
             name: value for name, value in vars(self).items() if name not in ("cells", "mechanism", "rows", "share")
         }
+        made = {name: value for name, value in made.items() if name not in ("expected", "tables") or value}
         made |= {} if self.share is None else {"share": self.share.to_json()}
         made |= {"warnings": list(self.warnings)}
         return {**made, "guarantee": self.guarantee.to_json(), "public": public, "law": law, "reached": reached}
@@ -201,7 +203,7 @@ def plan_of(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> P
         coverage_error=2 * float(np.sqrt(0.09 / size)) if runs.hits.size else None,
         error={name: float(np.sqrt(values.mean())) for name, values in runs.errors.items()},
         width_error=({name: 2 * runs.width_error(name) for name in runs.widths} or None) if size > 1 else None,
-        tables={name: _middle(values) for name, values in runs.widths.items()} or None,
+        tables=({name: _middle(values) for name, values in runs.widths.items()} or None) if size >= FEWEST else None,
         runs=size,
         complete=_complete(schema.only(query.columns)),
         cells=cells_in_words(schema, query),
