@@ -19,7 +19,17 @@ from discreet.accounting.rounding import rational, root_up
 from discreet.checks import check_label, is_integer, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import ZCDP, Basis, Budget, Guarantee
-from discreet.mechanisms.base import Argument, Calibration, Delta, Mechanism, Progress, Reading, Released, Score
+from discreet.mechanisms.base import (
+    Argument,
+    Calibration,
+    Delta,
+    Mechanism,
+    Progress,
+    Reading,
+    Released,
+    Score,
+    check_workers,
+)
 from discreet.noise import DiscreteGaussian
 from discreet.noise.sources import NoiseSource
 from discreet.queries.losses.base import Loss
@@ -142,9 +152,10 @@ class NoisyScore(Mechanism):
 
     def law(self, query: Loss) -> ScoreFigures:
         """What a plan shows."""
-        law = self.constants(query)
-        spread = law.terms.scores_sd
-        return ScoreFigures(law.steps, law.directions + 1, 0.5 * law.terms.bound, spread, law.has_moments)
+        law, size = self.constants(query), max(query.largest_total, 1)
+        terms = law.terms
+        told = terms.clarity(size), terms.counts_only(size)
+        return ScoreFigures(law.steps, law.directions + 1, 0.5 * terms.bound, terms.scores_sd, law.has_moments, *told)
 
     def guarantee(self, query: Loss) -> Guarantee:
         """ZCDP of all stages together, by Theorem 1."""
@@ -177,11 +188,8 @@ class NoisyScore(Mechanism):
 
     def check_source(self, query: Loss, dataset: Dataset) -> None:
         """Scores are computed where the rows are: what computes them must be there."""
-        if not dataset.source.at_hand and not dataset.source.can_score():
-            raise QueryError(
-                "NoisyScore must have workers of Spark that have this library in the version of this process, got "
-                "others: install it there, or name their interpreter (spark.pyspark.python)"
-            )
+        if not dataset.source.at_hand:
+            check_workers("NoisyScore", dataset)
 
     def apply(self, noise: NoiseSource, query: Loss, dataset: Dataset, progress: Progress = None) -> Released:
         """Stage by stage: what is asked next depends on what has been released, and on nothing else."""
