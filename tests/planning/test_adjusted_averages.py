@@ -90,8 +90,8 @@ def test_a_table_is_looked_at_without_its_order_and_large_ones_in_part() -> None
     whole = sketch(Dataset("t", SCHEMA, CodedRows({"x": np.array([3, 1, 2])})), 3, np.ones(4), rng)
     assert whole.share == 1.0
     assert sorted(whole.columns["x"]) == [1, 2, 3]
-    assert whole.noise.tolist() == [1, 1, 1, 1]
-    assert sketch(Dataset("t", SCHEMA, CodedRows({"x": np.arange(3)})), 3, np.ones(99), rng).noise.size == 0
+    assert whole.added.tolist() == [1, 1, 1, 1]
+    assert sketch(Dataset("t", SCHEMA, CodedRows({"x": np.arange(3)})), 3, np.ones(99), rng).added.size == 0
 
 
 def test_features_tell_tables_apart_by_what_they_hold() -> None:

@@ -39,13 +39,13 @@ class _Cells:
     column: Column
     figures: tuple[float, ...]
 
-    def drawn(self, rows: int, rng: np.random.Generator) -> Any:
+    def drawn(self, size: int, rng: np.random.Generator) -> Any:
         """Texts of levels, or numbers."""
         if self.column.holds == "levels":
             texts = np.array(self.column.spellings[: len(self.figures)], dtype=object)
-            return texts[rng.choice(len(texts), size=rows, p=self.figures)].tolist()
+            return texts[rng.choice(len(texts), size=size, p=self.figures)].tolist()
         mean, deviation = self.figures
-        return np.clip(rng.normal(mean, deviation, rows), self.column.lower, self.column.upper)
+        return np.clip(rng.normal(mean, deviation, size), self.column.lower, self.column.upper)
 
 
 def expected_runs(model: Model, mechanism: Mechanism, schema: Schema, expect: Any, runs: int) -> Runs:

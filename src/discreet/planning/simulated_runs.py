@@ -99,12 +99,13 @@ def adjusted_runs(model: Model, mechanism: Mechanism, schema: Schema, runs: int)
 
 def _noise(mechanism: Mechanism, query: Query, release: Release, table: Dataset) -> Array:
     """What was added to the statistics of a simulated table, in deviations; nothing where no statistics are asked."""
-    if not isinstance(query, Statistics):
+    laws = mechanism.laws(query) if query.asks == "statistics" else {}
+    if not laws:
         return np.empty(0)
-    laws, exact = mechanism.laws(query), table.source.statistics(query)
+    sums = table.source.statistics(cast(Statistics, query))
     added = [
-        np.ravel(np.asarray(release.value[name] - exact[name], dtype=float)) / float(laws[name].variance) ** 0.5
-        for name in exact
+        np.ravel(np.asarray(release.value[name] - sums[name], dtype=float)) / float(laws[name].variance) ** 0.5
+        for name in sums
         if name in laws
     ]
     return np.concatenate([np.empty(0), *added])
@@ -112,10 +113,9 @@ def _noise(mechanism: Mechanism, query: Query, release: Release, table: Dataset)
 
 def _fresh_noise(mechanism: Mechanism, query: Query, source: SeededNoise) -> Array:
     """As much of it, drawn alone; none where it is more than is looked at."""
-    if not isinstance(query, Statistics):
-        return np.empty(0)
-    laws = mechanism.laws(query)
-    sizes = {each.name: int(np.prod(each.shape)) for each in query.statistics if each.name in laws}
+    laws = mechanism.laws(query) if query.asks == "statistics" else {}
+    asked = cast(Statistics, query).statistics if laws else ()
+    sizes = {each.name: int(np.prod(each.shape)) for each in asked if each.name in laws}
     if not 0 < sum(sizes.values()) <= MOST_NOISES:
         return np.empty(0)
     drawn = []

@@ -27,20 +27,20 @@ NOISE_WEIGHT, FARTHEST = 0.5, 4.0  # noise matters less than what it is on; devi
 
 @dataclass(frozen=True)
 class Sketch:
-    """The share of the largest number of rows, some rows by column, and noise in deviations."""
+    """The share of the largest number of rows, some rows by column, and the noise that was added, in deviations."""
 
     share: float
     columns: Mapping[str, Array]
-    noise: Array
+    added: Array
 
 
-def sketch(table: Dataset, largest: int, noise: Array, rng: np.random.Generator) -> Sketch:
+def sketch(table: Dataset, largest: int, added: Array, rng: np.random.Generator) -> Sketch:
     """Some rows of a table, in no order, and what was added to its statistics."""
     columns = cast(CodedRows, table.source).columns
     size = len(next(iter(columns.values())))
     some = rng.permutation(size)[: max(1, round(MOST_ROWS * size / largest))] if largest > MOST_ROWS else slice(None)
     shown = {name: np.asarray(codes, dtype=float)[some] for name, codes in columns.items()}
-    return Sketch(size / max(largest, 1), shown, noise if noise.size <= MOST_NOISES else np.empty(0))
+    return Sketch(size / max(largest, 1), shown, added if added.size <= MOST_NOISES else np.empty(0))
 
 
 def features(sketches: Sequence[Sketch]) -> Array:
@@ -64,7 +64,7 @@ def features(sketches: Sequence[Sketch]) -> Array:
         found.append(np.arctanh(INSIDE * np.array([_correlation(x, y) for x, y in pairs])))
     every = np.array(found).T
     moving = every[:, every.std(axis=0) > 1e-9]
-    noise = np.clip([each.noise for each in sketches], -FARTHEST, FARTHEST)
+    noise = np.clip([each.added for each in sketches], -FARTHEST, FARTHEST)
     return np.concatenate([(moving - moving.mean(axis=0)) / moving.std(axis=0), NOISE_WEIGHT * noise], axis=1)
 
 
