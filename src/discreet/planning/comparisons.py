@@ -107,7 +107,7 @@ def compare(
     errors are ties.
     """
     if not isinstance(budget, Budget):
-        raise QueryError(f"compare budget must be a Budget, got {budget!r}")
+        raise QueryError(f"compare budget must be a Budget, got a {type(budget).__name__}")
     check_schema("compare", schema)
     made: list[tuple[Mechanism, Plan, Runs]] = []
     refused: dict[str, str] = {}
