@@ -15,6 +15,7 @@ from discreet.ledger import Ledger
 from discreet.mechanisms import Mechanism
 from discreet.models import Model
 from discreet.pipeline import check_types
+from discreet.planning.draw_errors import DrawError
 from discreet.planning.public_records import PublicRecords, public_records
 from discreet.planning.shares import Share, shares_of
 from discreet.planning.simulated_runs import Runs, chance, simulated_runs
@@ -53,6 +54,7 @@ class Plan(Told):
     cells: dict[str, str] = field(default_factory=dict)  # what each column does with other cells than good ones
     rows: str = ""  # what the figures mean where nothing is known of how many rows are used
     warnings: tuple[str, ...] = ()  # bounds and priors that contradict each other, budgets that say nothing
+    draw: DrawError | None = None  # where one draw was asked for
     width_error: dict[str, float] | None = None  # of the average, by the chance of the simulation: two deviations
 
     @property
@@ -100,8 +102,11 @@ class Plan(Told):
         law = None if self.law is None else vars(self.law)
         reached = None if self.reached is None else {**self.reached.to_json(), "mechanism": spelled(self.mechanism)}
         made = {
-            name: value for name, value in vars(self).items() if name not in ("cells", "mechanism", "rows", "share")
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("cells", "draw", "mechanism", "rows", "share")
         }
+        made |= {} if self.draw is None else {"draw": vars(self.draw)}
         made |= {} if self.share is None else {"share": self.share.to_json()}
         made |= {"warnings": list(self.warnings)}
         return {**made, "guarantee": self.guarantee.to_json(), "public": public, "law": law, "reached": reached}
