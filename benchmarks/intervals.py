@@ -33,7 +33,7 @@ from benchmarks.peers import diffprivlib_fits, peer_answers
 from benchmarks.tables import DATA
 
 N, EPSILONS = 1000, (0.1, 1.0)
-SAMPLES, SLOW_SAMPLES, CHAIN_SAMPLES = 500, 40, 10  # of quick methods, of peers, of chains on the records themselves
+SAMPLES, SLOW_SAMPLES, CHAIN_SAMPLES = 500, 40, 5  # of quick methods, of peers, of chains on the records themselves
 TAILS, LEVEL = (0.05, 0.95), 0.9
 TRUNCATION = 0.05  # of one draw of a share: the paper's
 OURS, CEILING = "ours", "no privacy"
