@@ -146,15 +146,45 @@ def test_init_that_looks_at_statistics_is_caught(
         agree(run, monkeypatch, parquet_tables(tmp_path), "patients.parquet")
 
 
-def test_one_missing_cell_decides_no_type(run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """pandas makes doubles of whole numbers where one is missing: both are numbers here."""
-    for i, ages in enumerate(([1, 2], [1, None])):
-        (tmp_path / str(i)).mkdir()
-        pd.DataFrame({"age": ages}).to_parquet(tmp_path / str(i) / "t.parquet")
-    tables = [(tmp_path / str(i), (tmp_path / str(i) / "t.parquet").read_bytes()) for i in range(2)]
-    agree(run, monkeypatch, iter(tables), "t.parquet")
-    text = made(run, tmp_path / "1", "--from", "t.parquet")[2]
+PANDAS_CELLS = {
+    "whole": ([1, 2], [True, False], ["A", "B"]),
+    "missing": ([1, None], [True, None], ["A", None]),
+    "a word among numbers": ([1, "unknown"], [True, "maybe"], ["A", "B"]),
+    "nothing": ([None, None], [None, None], [None, None]),
+}
+
+
+def pandas_tables(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """As pandas writes them: the types of a column are chosen by its cells, and one of them changes all."""
+    for name, (age, ill, ward) in PANDAS_CELLS.items():
+        frame = pd.DataFrame({"age": age, "ill": ill, "ward": ward})
+        for column in frame:  # as `read_csv` leaves them
+            if len(set(map(type, frame[column].dropna()))) > 1:
+                frame[column] = frame[column].astype(str)
+        frame.to_parquet(folder / "made.parquet")
+        yield folder / name.replace(" ", "-"), (folder / "made.parquet").read_bytes()
+
+
+def test_one_cell_decides_no_type_that_pandas_chose(run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    agree(run, monkeypatch, pandas_tables(tmp_path), "t.parquet")
+    monkeypatch.chdir(tmp_path / "whole")
+    assert 'age = {kind = "?"' in made(run, tmp_path / "whole", "--from", "t.parquet")[2]
+
+
+def test_types_that_pandas_chose_are_caught(run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted twin: what is in the file is taken for declared, whoever wrote it."""
+    monkeypatch.setattr(sources_open, "is_typed", lambda schema, name: True)
+    with pytest.raises(AssertionError, match=r"assert [234] == 1"):
+        agree(run, monkeypatch, pandas_tables(tmp_path), "t.parquet")
+
+
+def test_types_that_were_declared_in_pandas_are_taken(run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    frame = pd.DataFrame({"age": pd.array([1, None], "Int64"), "ill": pd.array([True, None], "boolean")})
+    frame.to_parquet(tmp_path / "t.parquet")
+    monkeypatch.chdir(tmp_path)
+    text = made(run, tmp_path, "--from", "t.parquet")[2]
     assert 'age = {kind = "bounded", lower = "?", upper = "?", missing = "exclude"}' in text
+    assert 'ill = {kind = "binary", missing = "exclude"}' in text
 
 
 # --- a dictionary

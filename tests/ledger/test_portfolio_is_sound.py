@@ -39,7 +39,8 @@ from discreet.guarantee import (
 )
 from discreet.ledger import members, portfolio
 from discreet.ledger.events import Charge
-from discreet.ledger.portfolio import Portfolio, Used, purchase
+from discreet.ledger.portfolio import Portfolio, purchase
+from discreet.ledger.used_members import Used, read_state
 from thinned import thinned
 
 Steps = list[tuple[int, float]]  # losses in units, and their probabilities
@@ -267,7 +268,7 @@ class Killing(Shipped):
 
     def refused(self, guarantee: Guarantee) -> None:
         if self.last is not None and self.last.members is not None:
-            state = purchase(portfolio.read_state(self.last.members), [guarantee], self.budget)[-1]
+            state = purchase(read_state(self.last.members), [guarantee], self.budget)[-1]
             self.last = replace(self.last, members=state.to_json())
 
 
@@ -398,7 +399,7 @@ def follow_prices(seed: int, most_requests: int = 6) -> tuple[int, int, int]:
             if recorded is None or recorded.get("closed"):
                 break
             book = oracle.Book(budget, recorded["weights"], gaussian=False)
-            limit = Fraction(members.members_of(budget, portfolio.read_state(recorded).weights).gaussian)
+            limit = Fraction(members.members_of(budget, read_state(recorded).weights).gaussian)
             low, high = book.limits["gaussian"]  # known to 1e-7: prices are held to the limit that solved them
             assert low <= limit <= high
             weight = float(recorded["weights"]["gaussian"])

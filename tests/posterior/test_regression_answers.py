@@ -112,7 +112,7 @@ def test_effects_are_told_against_any_level() -> None:
     assert plain["C"]["mean"] == pytest.approx(c.mean())
     assert moved["C"]["sd"] == 0.0
     assert moved["B"]["lower"] == pytest.approx(np.quantile(b - c, 0.05))
-    assert posterior.effects("s")["1"]["mean"] == pytest.approx(chains["coefficients"][..., 4].mean())
+    assert posterior.effects("s")["yes"]["mean"] == pytest.approx(chains["coefficients"][..., 4].mean())
     with pytest.raises(QueryError, match="effects must be of a column and a level of"):
         posterior.effects("w", against="D")
 

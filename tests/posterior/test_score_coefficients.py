@@ -88,6 +88,20 @@ def test_odds_ratios_against_a_reference_level() -> None:
         found.odds_ratios(reference={"x": "a"})
 
 
+def test_odds_ratios_of_numbers_in_their_own_units() -> None:
+    """x is declared on [0, 10]: one unit of the model's interval is 5, and odds multiply along the way."""
+    found = posterior()
+    plain, whole, part = found.odds_ratios(), found.odds_ratios(per={"x": 5}), found.odds_ratios(per={"x": -0.5})
+    assert plain["x"] == pytest.approx(whole["x"])
+    assert part["x"]["median"] == pytest.approx(plain["x"]["median"] ** -0.1)
+    assert part["x"]["lower"] == pytest.approx(plain["x"]["upper"] ** -0.1)
+    assert part["g=a"] == plain["g=a"]
+    with pytest.raises(dc.QueryError, match="per must be of a number, got 'g'"):
+        found.odds_ratios(per={"g": 1})
+    with pytest.raises(dc.QueryError, match="per must be a finite number"):
+        found.odds_ratios(per={"x": float("nan")})
+
+
 def test_marginal_effects_are_slopes_of_the_mean() -> None:
     """Against a difference quotient of the prediction of one number, at the mean coefficients."""
     found, rows = posterior(), {"x": [2.0, 5.0, 8.0], "g": ["a", "b", "c"]}
@@ -136,10 +150,29 @@ def test_another_prior_reads_the_release_again_and_evidence_tells_them_apart() -
 
 def test_next_to_no_information_returns_to_the_prior_and_says_so() -> None:
     found = posterior(epsilon=0.005)
+    assert "noisy counts of the target" in str(found)
     assert "return to the prior" in str(found)
     assert found.sd()[1] > 1.2
     proba = found.predict_proba({"x": [0.0, 10.0], "g": ["a", "c"]})[:, 1]
     assert np.abs(proba - proba.mean()).max() < 0.05  # features say nothing
+
+
+def test_too_little_information_is_spent_on_counts_of_the_target() -> None:
+    """At the point 0 a record adds p0 (1/2 - y) and next to nothing else; the whole release is worth such a count.
+
+    The first count is further than 4.5 deviations off by chance in one of 100,000 releases. Of all steps together the
+    noise is that of one count with the scores' share of the budget; where features are asked for it is not.
+    """
+    for epsilon, spent in ((0.005, True), (3.0, False)):
+        evidence, paid = posterior(epsilon=epsilon).evidence, dc.NoisyScore(epsilon=epsilon, delta=1e-5).total
+        assert evidence.terms.counts_only(N) == spent
+        reach = np.abs(evidence.walk.map).sum(axis=1)
+        worth = evidence.walk.map[0, 0]
+        noise = evidence.terms.scores_sd / worth
+        told = N / 2.0 - float((table()["y"] == "yes").sum())
+        assert abs(evidence.scores[0, 0] / worth - told) < 4.5 * noise
+        assert (reach[1:].max() < 0.01 * worth) == spent
+        assert (noise / np.sqrt(evidence.terms.steps) < 1.05 / np.sqrt(2.0 * 0.92 * paid)) == spent
 
 
 def test_it_has_no_law_of_features() -> None:

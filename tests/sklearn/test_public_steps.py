@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +11,7 @@ from sklearn.compose import ColumnTransformer, make_column_selector, make_column
 from sklearn.ensemble import BaggingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, StandardScaler
 
@@ -121,3 +123,31 @@ def test_who_draws_rows_again_is_refused_before_anything_is_spent(
     with pytest.raises(ValueError, match=r"own cross-validation|inside another estimator"):
         fit(estimator, table[["age", "ward"]], table["smoker"])
     assert estimator.ledger.entries() == ()
+
+
+JOBS = {
+    "bagging": lambda e: BaggingClassifier(e, n_estimators=2, n_jobs=2),
+    "calibration": lambda e: CalibratedClassifierCV(e, cv=3, n_jobs=2),
+    "one against the rest": lambda e: OneVsRestClassifier(e, n_jobs=2),
+    "a pipeline in bagging": lambda e: BaggingClassifier(make_pipeline("passthrough", e), n_estimators=2, n_jobs=2),
+}
+
+
+@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_jobs_that_run_at_once_have_no_estimator_on_their_stack_and_are_refused(
+    name: str, table: pd.DataFrame, estimator: Any
+) -> None:
+    with joblib.parallel_config("threading"), pytest.raises(ValueError, match="inside another estimator"):
+        JOBS[name](estimator.set_params(reuse=True)).fit(table[["age", "ward"]], table["smoker"])
+    assert estimator.ledger.entries() == ()
+
+
+def test_with_estimators_looked_for_alone_jobs_would_be_paid_for(
+    table: pd.DataFrame, estimator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The twin: rows that bagging drew more than once, under the guarantee of one row each."""
+    monkeypatch.setattr(public_steps, "HANDS_ON", ("sklearn.",))
+    with joblib.parallel_config("threading"):
+        JOBS["bagging"](estimator.set_params(reuse=True)).fit(table[["age", "ward"]].to_numpy(), table["smoker"])
+    assert len(estimator.ledger.entries()) > 0

@@ -1,11 +1,11 @@
 """Attacks on noisy scores: two tables that differ in one unit whose sums are far apart in every stage at once.
 
-What is asked of the rows depends on what was released. The search follows one path without noise, on a table of corner
-and middle rows, and takes the unit whose whole vectors along that path, measured in the noise, are furthest from those
+What is asked of the rows depends on what was released. The search follows one path without noise on each of several
+made-up tables, and takes the unit whose whole vectors along that path, measured in the noise, are furthest from those
 of another, or longest where units come and go. The test statistic of such a pair is the exact log-likelihood ratio.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ __all__ = ["ScorePair", "score_pairs"]
 Cells = NDArray[np.int64]
 
 MOST_UNITS = 10_000  # of a made-up table; sums move alike whatever the other rows are
+CLOSE, NEAR, UNEVEN = 0.05, (0.1, 0.2), 0.1  # shares of the way from the middle or from a corner to another corner
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,18 @@ class _Silent:
 
 
 def score_pairs(mechanism: Any, query: Loss) -> list[ScorePair]:
-    """The furthest of all pairs of corner units."""
-    law, corners = mechanism.constants(query), corner_rows(query)
+    """The furthest of all pairs of corner units, beside the one of several made-up tables that parts them most."""
+    corners = corner_rows(query)
+    tried = (_furthest(mechanism, query, corners, others) for others in _surroundings(query, corners))
+    return [max(tried, key=lambda pair: pair.cost)]
+
+
+def _furthest(mechanism: Any, query: Loss, corners: Cells, around: Cells) -> ScorePair:
+    """The furthest of all pairs of corner units among others that repeat these rows."""
+    law = mechanism.constants(query)
     owned, adds = query.schema.unit.max_records, query.schema.relation == "add-remove"
     units = min(max(query.largest_total // owned, 1), MOST_UNITS)
-    both = np.concatenate([_middle(query, corners), corners])
-    others = both[np.arange(units - 1) % len(both)]
+    others = around[np.arange(units - 1) % len(around)]
     silent: NoiseSource = _Silent()
     value = mechanism.apply(silent, query, _table(query, others, corners[:1]))
     sigmas = law.sigmas
@@ -66,19 +73,52 @@ def score_pairs(mechanism: Any, query: Loss) -> list[ScorePair]:
         costs = 0.5 * (vectors**2).sum(axis=1)
         best = int(np.argmax(costs))
         pair = _table(query, others, corners[best : best + 1]), _table(query, others, corners[:0])
-        return [ScorePair(query, *pair, float(costs[best]))]
+        return ScorePair(query, *pair, float(costs[best]))
     squares = (vectors**2).sum(axis=1)
     costs = 0.5 * (squares[:, None] + squares[None] - 2.0 * vectors @ vectors.T) * may_replace(query, corners)
     old, new = divmod(int(np.argmax(costs)), len(corners))
     here, there = (_table(query, others, corners[at : at + 1]) for at in (old, new))
-    return [ScorePair(query, here, there, float(costs[old, new]))]
+    return ScorePair(query, here, there, float(costs[old, new]))
 
 
-def _middle(query: Loss, cells: Cells) -> Cells:
-    """The same rows with their numbers in the middle: beside them, corner rows are longer than most, and are shrunk."""
+def _surroundings(query: Loss, corners: Cells) -> Iterator[Cells]:
+    """Rows of all others: what they are decides which maps and points are chosen, and so which units are far apart.
+
+    Corner rows and middle ones. Rows close around the middle, with the lowest target: the scores of two opposite far
+    rows with the highest target are opposite. And rows near a third corner, a little towards each of two opposite ones:
+    seen from there these two are at a right angle, which is furthest in second moments, and hardly any other row varies
+    along what they have in common, so that the map stretches it until their vectors point the same way; with opposite
+    targets their scores are opposite.
+    """
+    middle = [0.5 * (axis.lower + axis.upper) for axis in query.features.numbers]
+    yield np.concatenate([_between(query, corners, middle, 0.0), corners])
+    if not query.features.numbers:
+        return
+    around = _between(query, corners, middle, CLOSE)
+    if query.target is not None:
+        at = query.columns.index(query.target.column)
+        around[:, at] = around[:, at].min()
+    yield around
+    third = [(axis.lower, axis.upper)[j % 2] for j, axis in enumerate(query.features.numbers)]
+    ends = corners[_is_end(query, corners)]
+    for share in NEAR:
+        yield np.concatenate([_between(query, ends, third, share * (1.0 + part)) for part in (-UNEVEN, UNEVEN)])
+
+
+def _is_end(query: Loss, corners: Cells) -> NDArray[np.bool_]:
+    """Which rows have all numbers at their lower ends, or all at their upper ones."""
+    at = [query.columns.index(axis.column) for axis in query.features.numbers]
+    upper = corners[:, at] > corners[:, at].min(axis=0)
+    return np.asarray(upper.all(axis=1) | ~upper.any(axis=1))
+
+
+def _between(query: Loss, cells: Cells, start: Sequence[float], share: float) -> Cells:
+    """The same rows with their numbers this share of the way from `start`."""
     found = cells.copy()
-    for axis in query.features.numbers:
-        found[:, query.columns.index(axis.column)] = int(axis.of_values(np.array(0.5 * (axis.lower + axis.upper))))
+    for axis, origin in zip(query.features.numbers, start, strict=True):
+        at = query.columns.index(axis.column)
+        values = np.where(cells[:, at] > axis.low, axis.upper, axis.lower)
+        found[:, at] = axis.of_values(origin + share * (values - origin))
     return found
 
 

@@ -17,8 +17,8 @@ A stored guarantee that is infinite where today's is not says nothing there, and
 of epsilon and delta fits between the points of any grid. It cannot be compared, and neither can a list of certificates
 that holds one; the parts of such lists are compared one by one.
 
-A request is answered by the same law whatever version prices it, so an older price is never a reason to withhold the
-answer it paid for.
+A request is answered by the same law whatever version prices it, so an answer that left is returned whatever it cost.
+One that has not left does not leave for less than today's price: whoever may write events may call them old.
 
 The version of the accounting: which numbers this library gives to a request.
 

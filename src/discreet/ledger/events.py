@@ -34,6 +34,7 @@ __all__ = [
     "entry_id",
     "plain",
     "read_amount",
+    "read_charge",
     "read_entry",
     "request_key",
     "reserve_content",
@@ -177,6 +178,17 @@ def read_amount(text: Any) -> Decimal:
 def accounting_of(content: Mapping[str, Any]) -> int:
     """The version of the accounting that priced what an event says; events without one are older than versions."""
     return stored.read_version("Ledger.accounting", content.get("accounting", stored.UNVERSIONED), LedgerError)
+
+
+def read_charge(reserve: Event) -> Charge:
+    """What a reserve event charged: the same as that of its entry, without a look at what it paid for."""
+    content = reserve.content()
+    try:
+        return Charge(read_amount(content["spend"]), read_amount(content["spent_after"]), content.get("members"))
+    except (KeyError, ValueError):
+        raise LedgerError(
+            f"Ledger event {reserve.seq} must be a reservation this version can read, got another"
+        ) from None
 
 
 def read_entry(reserve: Event, settle: Event | None, *, is_new: bool = False) -> Entry:

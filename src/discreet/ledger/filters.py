@@ -18,7 +18,7 @@ and mu of a budget are those whose spend, so rounded, still meets it: what is ca
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import lru_cache, reduce
@@ -146,6 +146,14 @@ class Filter:
     def sound(self, history: Sequence[Guarantee], last: Charge, budget: Budget) -> bool:
         """Whether a whole history is, beyond the sum of its charges: nothing more is asked of it."""
         return True
+
+    def affordable(self, history: Sequence[Guarantee], last: Charge, budget: Budget) -> bool:
+        """Whether a purchase that was priced as a whole is within the budget: there are none."""
+        return True
+
+    def followed(self, last: Charge | None, charges: Iterable[Charge]) -> Charge | None:
+        """Nothing: all that was used is the running total, which the chain itself keeps."""
+        return None
 
     def limit(self, budget: Budget) -> Decimal:
         """The whole budget in this filter's unit, rounded down."""

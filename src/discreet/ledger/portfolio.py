@@ -11,81 +11,26 @@ are priced together: on an empty ledger by their exact composition, else one aft
 A share is the used fraction of the living member that has most left: it only grows, and is what a person reads.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
-from typing import Any
 
 from discreet.accounting.rounding import QUANTUM, SMALLEST_REQUEST, decimal
 from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Composed, Guarantee
 from discreet.ledger import members
-from discreet.ledger.events import LEAST, Charge, plain
+from discreet.ledger.events import LEAST, Charge
 from discreet.ledger.fitting import in_brief, that_fits
 from discreet.ledger.members import MOST_PRICES, Weights, members_of
+from discreet.ledger.used_members import Used, goes_on, state_of
 
-__all__ = ["Portfolio", "Used", "after", "meets", "opened", "purchase", "read_state", "share", "together"]
+__all__ = ["Portfolio", "after", "meets", "opened", "purchase", "share", "together"]
 
 EXACT = Context(prec=160)
 UP = Context(prec=160, rounding=ROUND_CEILING)
 LEAST_DELTA, MOST_EPSILON = 1e-300, 1e100  # of a budget: what its parts are computed with are doubles
-
-
-@dataclass(frozen=True)
-class Used:
-    """What every member has used; None where it is dead. The weights are those of the first request."""
-
-    weights: Weights
-    basic: Decimal | None = Decimal(0)
-    gaussian: Decimal | None = Decimal(0)
-    renyi: tuple[Decimal | None, ...] = ()
-    slack: Decimal = Decimal(0)
-    prices: int = 0  # that the Gaussian member has solved for
-    closed: bool = False
-    first: int = 1  # requests in the purchase that decided the weights
-
-    @property
-    def alive(self) -> bool:
-        """Whether some member admits the history."""
-        return not self.closed and any(used is not None for used in (self.basic, self.gaussian, *self.renyi))
-
-    def to_json(self) -> dict[str, Any]:
-        """What a ledger records: amounts are texts, so that no reader rounds them."""
-        texts = [None if used is None else plain(used) for used in (self.basic, self.gaussian, *self.renyi)]
-        orders = [[plain(order), plain(weight)] for order, weight in self.weights.renyi]
-        body: dict[str, Any] = {
-            "weights": {"gaussian": plain(self.weights.gaussian), "renyi": orders},
-            "basic": texts[0],
-            "gaussian": texts[1],
-            "renyi": texts[2:],
-            "slack": plain(self.slack),
-            "prices": self.prices,
-            "first": self.first,
-        }
-        return {**body, "closed": True} if self.closed else body
-
-
-def read_state(body: Mapping[str, Any]) -> Used:
-    """Read what `to_json` wrote; anything else is a ValueError, KeyError or TypeError."""
-    weights = body["weights"]
-    orders = tuple((_amount(order), _amount(weight)) for order, weight in weights["renyi"])
-    used = [None if text is None else _amount(text) for text in (body["basic"], body["gaussian"], *body["renyi"])]
-    prices, first, closed = body["prices"], body["first"], body.get("closed", False)
-    if (
-        type(prices) is not int
-        or type(first) is not int
-        or type(closed) is not bool
-        or min(prices, first - 1) < 0
-        or len(used) != len(orders) + 2
-    ):
-        raise ValueError("no state of a portfolio")
-    divided = Weights(_amount(weights["gaussian"]), orders)
-    if not members.divides(divided):
-        raise ValueError("no weights of a portfolio")
-    return Used(divided, used[0], used[1], tuple(used[2:]), _amount(body["slack"]), prices, closed, first)
 
 
 @lru_cache(maxsize=64)
@@ -162,7 +107,7 @@ class Portfolio:
         self, last: Charge | None, asked: Sequence[Guarantee], budget: Budget, limit: Decimal
     ) -> tuple[Charge, ...]:
         """The charge for each of the requests, in order; a BudgetExceeded where they are refused."""
-        before, spent = (None, Decimal(0)) if last is None else (_state_of(last), last.spent_after)
+        before, spent = (None, Decimal(0)) if last is None else (state_of(last), last.spent_after)
         if before is not None and before.closed:
             raise BudgetExceeded(f"Ledger.reserve must stay within the budget of {budget}: {CLOSED}")
         found = purchase(before, asked, budget)
@@ -190,24 +135,37 @@ class Portfolio:
 
         A closed purchase is checked as a whole: `meets`.
         """
-        now = _state_of(charge)
-        last = _zero(now.weights, now.first) if before is None else _state_of(before)
+        now = state_of(charge)
+        last = _zero(now.weights, now.first) if before is None else state_of(before)
         today = after(last, guarantee, budget)
         spent = Decimal(0) if before is None else before.spent_after
         used = charge.spent_after if now.closed else share(today, budget)
         follows = (now.weights, now.first) == (last.weights, last.first)
         follows = follows and (now.closed == last.closed or before is None)
-        covers = all(map(_covers, _used(last), _used(now), _used(today))) and now.prices >= today.prices
+        covers = all(map(_covers, last.amounts, now.amounts, today.amounts)) and now.prices >= today.prices
         whole = now.closed or (now.alive and charge.spent_after >= share(now, budget))
         return follows and covers and whole, EXACT.subtract(used, spent)
 
     def sound(self, history: Sequence[Guarantee], last: Charge, budget: Budget) -> bool:
         """Whether a history has the weights of its first purchase and, where that closed the ledger, was affordable."""
-        state = _state_of(last)
+        state = state_of(last)
         first = history[: state.first]
         if len(first) != state.first or opened(tuple(first), budget).weights != state.weights:
             return False
+        return self.affordable(history, last, budget)
+
+    def affordable(self, history: Sequence[Guarantee], last: Charge, budget: Budget) -> bool:
+        """Whether a history that closed its ledger is within the budget: no price of one of its parts says so."""
+        state = state_of(last)
         return not state.closed or (len(history) == state.first and meets(together(history), budget))
+
+    def followed(self, last: Charge | None, charges: Iterable[Charge]) -> Charge | None:
+        """The last of some charges that follow `last`; none of them may give back what members had used."""
+        for charge in charges:
+            if last is not None and not goes_on(state_of(last), state_of(charge)):
+                raise LedgerError("Ledger entry must use no less than those before it: the ledger was altered")
+            last = charge
+        return last
 
     def _refusal(self, before: Used | None, asked: Sequence[Guarantee], budget: Budget) -> str:
         def fits(*some: Guarantee) -> bool:
@@ -235,28 +193,11 @@ class Portfolio:
 CLOSED = "it is closed, because its first purchase took all of it; nothing more can be paid"
 
 
-def _state_of(charge: Charge) -> Used:
-    try:
-        return read_state(charge.members or {})
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise LedgerError("Ledger entry must say what every member has used: the ledger was altered") from None
-
-
-def _used(state: Used) -> tuple[Decimal | None, ...]:
-    return (state.basic, state.gaussian, *state.renyi, state.slack)
-
-
 def _covers(last: Decimal | None, recorded: Decimal | None, today: Decimal | None) -> bool:
     """A dead member stays dead, and a living one has used its price, to 1e-9 of the price."""
     if recorded is None or last is None or today is None:
         return recorded is None
     return EXACT.subtract(recorded, last) >= EXACT.multiply(EXACT.subtract(today, last), LEAST)
-
-
-def _amount(text: Any) -> Decimal:
-    if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,110}(\.[0-9]{1,40})?", text):
-        raise ValueError("not an amount")
-    return Decimal(text)
 
 
 def meets(guarantee: Guarantee, budget: Budget) -> bool:

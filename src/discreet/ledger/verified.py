@@ -11,6 +11,7 @@ total is the sum of what was spent, and no event has an older accounting than on
 
 import json
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from hashlib import sha256
@@ -27,6 +28,7 @@ __all__ = ["EXACT", "Index", "VerifiedEvents"]
 EXACT = Context(prec=200, traps=[Inexact, InvalidOperation])
 
 DIGEST = 32
+PAGE = 500  # reservations that are read at once
 # Keys are sorted, so bodies begin with the accounting, if they were written by a version with a head file, ...
 VERSIONED = re.compile(r'\{"accounting":([0-9]{1,9}),')
 # ... and the body of a reservation ends with its request and the amounts that `entry.read_amount` reads.
@@ -45,6 +47,7 @@ class Index:
         self._hashes = bytearray()
         self.requests: dict[str, int] = {}
         self.reserves: dict[str, int] = {}
+        self.numbers: list[int] = []  # of reservations, in order
         self.settles: dict[str, int] = {}
         self.first_reserve: int | None = None
         self.last_reserve: int | None = None
@@ -94,6 +97,7 @@ class Index:
             if named != request or {self.requests.get(named, seq), self.reserves.get(entry, seq)} != {seq}:
                 raise LedgerError(f"Ledger event {seq} must reserve its own request, once: the ledger was altered")
             self.requests[named] = self.reserves[entry] = self.last_reserve = seq
+            self.numbers += [] if self.numbers[-1:] == [seq] else [seq]
             self.first_reserve = self.first_reserve or seq
         elif kind == "migrate":
             self._moved(seq, body)
@@ -171,11 +175,14 @@ class VerifiedEvents:
 
     def reserve_before(self, seq: int) -> Event | None:
         """The last reservation before an event."""
-        for earlier in range(seq - 1, 1, -1):
-            event = self.at(earlier)
-            if event.kind == "reserve":
-                return event
-        return None
+        place = bisect_left(self._index.numbers, seq)
+        return self.at(self._index.numbers[place - 1]) if place else None
+
+    def reserves_after(self, seq: int) -> Iterator[Event]:
+        """The reservations after an event, in order."""
+        numbers = self._index.numbers[bisect_right(self._index.numbers, seq) :]
+        for start in range(0, len(numbers), PAGE):
+            yield from self.these(numbers[start : start + PAGE]).values()
 
     def entries(self) -> list[tuple[int, int | None]]:
         """The numbers of the reservation and the settlement of every entry, in the order of reservation."""

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 LONGEST_LEVEL, MOST_LEVELS = 40, 12  # in words
-TRUTHS: Truths = ("false", "true")
+CODES, TRUTHS = ("0", "1"), ("false", "true")
 
 
 class _OfLevels:
@@ -134,13 +134,13 @@ class Binary(_OfLevels):
     """A column of 0 and 1 (or false and true, in any case); levels are "0" and "1" in that order.
 
     With `zero` and `one` given, both or none, its cells are these texts or numbers, compared as levels of a categorical
-    column are, and truth values: `Binary(zero="no", one="yes")`. The texts "0" and "true" are then bad cells.
+    column are, and truth values: `Binary(zero="no", one="yes")`. They are its levels then, by which results are named;
+    the texts "0" and "true" are bad cells.
     """
 
     missing: int | Literal["exclude"] | None = None
     zero: str | int | None = field(default=None, kw_only=True)
     one: str | int | None = field(default=None, kw_only=True)
-    levels: ClassVar[tuple[str, ...]] = ("0", "1")
     other_code: ClassVar[None] = None
 
     def __post_init__(self) -> None:
@@ -163,14 +163,19 @@ class Binary(_OfLevels):
         return None if self.zero is None else (str(self.zero), str(self.one))
 
     @property
+    def levels(self) -> tuple[str, str]:
+        """The text of each level, as results name it and, of any, the table."""
+        return self._declared or CODES
+
+    @property
     def compared(self) -> tuple[str, ...]:
         """The text of each level in the table."""
-        return self._declared or self.levels
+        return self.levels
 
     @property
     def spellings(self) -> tuple[str, ...]:
         """All texts of levels, through the codes in order."""
-        return self._declared or (*self.levels, *TRUTHS)
+        return self._declared or (*CODES, *TRUTHS)
 
     @property
     def any_case(self) -> bool:

@@ -29,7 +29,7 @@ class _PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
 
     def _learn(self, release: Any) -> Self:
         column = release.query.schema.column(release.model.target)
-        self.classes_ = level_values(column.compared or column.levels)
+        self.classes_ = level_values(column.levels)
         return super()._learn(release)
 
 

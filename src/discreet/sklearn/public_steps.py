@@ -5,8 +5,9 @@ person moves more than the one row that a guarantee is about, and the guarantee 
 treat each cell by itself, by numbers that are written in the program, are public.
 
 An estimator is not told what stands before it. Who called its `fit` is on the stack of this process, and there
-pipelines and searches are looked for. What was transformed by hand before `fit` cannot be seen: that is the caller's
-word.
+pipelines and searches are looked for. Jobs that run at once (`n_jobs`) have a stack of their own, on which there is no
+estimator, but still the function of scikit-learn that was handed to them. What was transformed by hand before `fit`
+cannot be seen: that is the caller's word.
 """
 
 import sys
@@ -20,6 +21,7 @@ from discreet.sklearn.fitted_tables import EstimatorError
 __all__ = ["check_callers", "check_steps"]
 
 PAYS_FOR_FOLDS = "discreet.sklearn.paid_searches"  # tells the whole price before its first fit
+HANDS_ON = ("sklearn.base", "sklearn.pipeline", "sklearn.utils.")  # of scikit-learn, what changes and draws no rows
 
 LEARNS = (
     "learns from the rows, or may: then one row moves all others and the guarantee would be false. Bounds and levels "
@@ -76,6 +78,8 @@ def check_callers(estimator: Any) -> None:
             isinstance(caller, BaseEstimator) and caller is not estimator and type(caller).__module__ != PAYS_FOR_FOLDS
         ):
             raise EstimatorError(f"{kind} {wrapped(type(caller).__name__)}")
+        elif module.startswith("sklearn.") and not module.startswith(HANDS_ON):
+            raise EstimatorError(f"{kind} {wrapped(module)}")
 
 
 def wrapped(kind: str) -> str:

@@ -157,8 +157,9 @@ def declared_types(typed: str, csv: Csv | None) -> list[tuple[str, Storage | Non
     """The columns of the files in order, and what the files declare that they hold; no cell is read to find it.
 
     A CSV file declares no types. Those of a Parquet file are in its schema; nothing else of its metadata is looked at,
-    in which the least and the greatest cell stand. Whole numbers and others are told apart by libraries that looked at
-    the cells, and so both are "float" here. None: nothing is declared, or what no release can read.
+    in which the least and the greatest cell stand, but whether pandas wrote it: one text among numbers makes texts of a
+    column there, so that a type which pandas chose says something of every cell. Whole numbers and others are told
+    apart by other libraries, too, and so both are "float" here. None: nothing is declared, or what no release can read.
     """
     names = held_columns(typed, csv)
     if csv is not None or any(path.lower().endswith(".csv") for path in _paths(typed)):
@@ -169,10 +170,13 @@ def declared_types(typed: str, csv: Csv | None) -> list[tuple[str, Storage | Non
 
         schemas = [read_schema(path) for path in _paths(typed)]
         slots = {
-            name: {slot_of(held.field(name).type) for held in schemas if held.names.count(name) == 1} for name in names
+            name: {slot_of(held.field(name).type) for held in schemas if held.names.count(name) == 1}
+            for name in names
+            if all(is_typed(held, name) for held in schemas)
         }
         kinds = {name: {_general(slot.storage) for slot in found if slot is not None} for name, found in slots.items()}
-        return [(name, kinds[name].pop() if len(kinds[name]) == 1 else None) for name in list(dict.fromkeys(names))]
+        known = {name: found.pop() for name, found in kinds.items() if len(found) == 1}
+        return [(name, known.get(name)) for name in dict.fromkeys(names)]
 
     return _or_refuse(read)
 

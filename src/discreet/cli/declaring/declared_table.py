@@ -119,7 +119,13 @@ def _held(table: str, csv: Csv | None, told: list[tuple[str, str]]) -> list[tupl
                 f"study, if it is made, and add --delimiter {SHELL.get(others[0], repr(others[0]))}")
             )  # fmt: skip
     else:
-        told.append(("types", f"those that {table} declares; no cell of it was read, nor the least and greatest ones"))
+        told.append(
+            (
+                "types",
+                f"those that {table} declares; no cell of it was read, nor the least and greatest ones, and no type is "
+                "taken that pandas chose by the cells",
+            )
+        )
     return held
 
 

@@ -13,8 +13,11 @@ law of that mean and variance would be.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.numerics.arrays import Array
 from discreet.queries.scores.score_frame import ScoreFrame, floored_shares
@@ -75,28 +78,35 @@ class FeatureLaw:
 
     def _seen(self, rng: np.random.Generator) -> Array:
         """Around noisy second moments."""
+        seen = self._spectrum
+        d = len(seen.values)
+        places = (rng.random((d, 1)) * seen.cumulated[:, -1:] > seen.cumulated).sum(axis=1)
+        drawn = np.where(seen.known, seen.values + seen.deviation * rng.normal(size=d), seen.grid[places])
+        allowed = 1.0 / np.sqrt(2.0 / seen.deviation**2 + TIGHT / np.outer(drawn, drawn))
+        rest = np.triu(allowed * rng.normal(size=(d, d)), 1)
+        found = (np.diag(drawn) + rest + rest.T) * seen.back
+        least, turn = np.linalg.eigh(found)
+        turned = seen.axes @ turn
+        return np.asarray((turned * np.maximum(least, 0.01 * seen.average)) @ turned.T * self.frame.unit)
+
+    @cached_property
+    def _spectrum(self) -> "_Spectrum":
+        """What all draws around noisy second moments have in common."""
         assert self.moments is not None
         assert self.terms.moments_sd is not None
-        size, d = max(self.totals.size, 1.0), self.terms.directions
+        size = max(self.totals.size, 1.0)
         values, axes = np.linalg.eigh(self.moments / size)
         deviation = max(self.terms.moments_sd / size, 1e-9)
-        average = max(float(values.sum()), 0.2) / d
+        average = max(float(values.sum()), 0.2) / self.terms.directions
         grid = GRID * average
         log_weight = -0.5 * ((values[:, np.newaxis] - grid) / deviation) ** 2
         log_weight = log_weight - SHAPE * np.log(grid) - MODE * average / grid  # per unit of log C
         weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
-        cumulated = np.cumsum(weight, axis=1)
-        places = (rng.random((d, 1)) * cumulated[:, -1:] > cumulated).sum(axis=1)
-        central = (weight @ grid) / weight.sum(axis=1)
         known = np.maximum(values, 0.0) > 8.0 * deviation  # the grid is coarser than the noise
-        drawn = np.where(known, values + deviation * rng.normal(size=d), grid[places])
-        allowed = 1.0 / np.sqrt(2.0 / deviation**2 + TIGHT / np.outer(drawn, drawn))
-        rest = np.triu(allowed * rng.normal(size=(d, d)), 1)
-        back = np.sqrt(unshrunk(np.where(known, values, central), self.terms.reach) / np.where(known, values, central))
-        found = (np.diag(drawn) + rest + rest.T) * np.outer(back, back)
-        least, turn = np.linalg.eigh(found)
-        turned = axes @ turn
-        return np.asarray((turned * np.maximum(least, 0.01 * average)) @ turned.T * self.frame.unit)
+        central = np.where(known, values, (weight @ grid) / weight.sum(axis=1))
+        back = np.sqrt(unshrunk(central, self.terms.reach) / central)
+        cumulated = np.cumsum(weight, axis=1)
+        return _Spectrum(values, axes, known, deviation, average, grid, cumulated, np.outer(back, back))
 
     def _with_blocks(self, covariance: Array, spread: Array) -> Array:
         """The same, with every block's own covariance put in its place."""
@@ -106,6 +116,19 @@ class FeatureLaw:
             change[inside, inside] = root(spread[inside, inside]) @ inverse_root(covariance[inside, inside])
             start += len(share) - 1
         return np.asarray(change @ covariance @ change.T)
+
+
+class _Spectrum(NamedTuple):
+    """Noisy second moments along their axes, and where on a grid their eigenvalues may lie."""
+
+    values: Array
+    axes: Array
+    known: NDArray[np.bool_]  # which are far above the noise
+    deviation: float
+    average: float
+    grid: Array
+    cumulated: Array  # weights of the grid, by eigenvalue
+    back: Array  # what shrinking took from every entry
 
 
 def feature_law(

@@ -33,7 +33,6 @@ SLOPES = np.geomspace(0.1, 8.0, 45)
 SPREADS = np.geomspace(0.5, 8.0, 25)  # S, over what uncorrelated features would give
 DEVIATION = 0.4  # of log c, before anything is known
 FEWEST = 10  # steps
-LEAST_CLARITY = 1.0  # below which features are not asked for
 ROUNDS = 8  # of Newton's method
 
 
@@ -49,7 +48,7 @@ def margin_slopes(evidence: ScoreEvidence) -> MarginSlopes | None:
     """What the last half of the scores says of the slope; None where second moments make it unnecessary."""
     terms, held, size = evidence.terms, evidence.walk.filter, max(evidence.totals.size, 1.0)
     known = terms.moments_sd is not None or not terms.numbers
-    if known or not _is_symmetric(terms.link) or terms.steps < FEWEST or terms.clarity(size) < LEAST_CLARITY:
+    if known or not _is_symmetric(terms.link) or terms.steps < FEWEST or terms.counts_only(size):
         return None
     turn, late, noise = evidence.walk.turned_axes, terms.steps // 2, terms.scores_sd**2
     points, scores = evidence.points @ turn, evidence.scores @ turn

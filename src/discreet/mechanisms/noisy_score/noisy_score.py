@@ -142,9 +142,10 @@ class NoisyScore(Mechanism):
 
     def law(self, query: Loss) -> ScoreFigures:
         """What a plan shows."""
-        law = self.constants(query)
-        spread = law.terms.scores_sd
-        return ScoreFigures(law.steps, law.directions + 1, 0.5 * law.terms.bound, spread, law.has_moments)
+        law, size = self.constants(query), max(query.largest_total, 1)
+        terms = law.terms
+        told = terms.clarity(size), terms.counts_only(size)
+        return ScoreFigures(law.steps, law.directions + 1, 0.5 * terms.bound, terms.scores_sd, law.has_moments, *told)
 
     def guarantee(self, query: Loss) -> Guarantee:
         """ZCDP of all stages together, by Theorem 1."""

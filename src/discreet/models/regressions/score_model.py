@@ -15,7 +15,6 @@ from discreet.queries.scores import ScoreTerms, Totals, walk
 
 __all__ = ["ScoreModel"]
 
-LITTLE = 1.0  # zeta below which a release says next to nothing of so many coefficients
 MUCH, ROOMY = 30.0, 3.0  # zeta above which a model that is nearly true shows, and the headroom at which it does no harm
 
 
@@ -54,10 +53,14 @@ class ScoreModel:
 
 def _words(terms: ScoreTerms, totals: Totals) -> str:
     """How much a release says, from released numbers alone."""
-    clarity = terms.clarity(max(totals.size, 1.0))
+    size = max(totals.size, 1.0)
+    clarity = terms.clarity(size)
     found = f"the signal of a direction is {clarity:.3g} times its noise"
-    if clarity < LITTLE:
-        return f"{found}: next to nothing is said of the features, and intervals and predictions return to the prior"
+    if terms.counts_only(size):
+        return (
+            f"{found}: too little for so many, so the scores are noisy counts of the target; next to nothing is said "
+            "of the features, and intervals and predictions return to the prior"
+        )
     if clarity > MUCH and terms.headroom < ROOMY:
         found += f"; where the model is not exactly true, far records count less (headroom={ROOMY:g}: all count)"
     if terms.moments_sd is None and terms.numbers and np.isfinite(clarity):

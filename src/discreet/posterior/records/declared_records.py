@@ -58,8 +58,7 @@ class LevelCells:
     @property
     def levels(self) -> tuple[str, ...]:
         """The texts as they are in the table; of a number that is cut into levels, the names of these."""
-        texts = self.seen.compared
-        return texts if len(texts) == len(self.seen.levels) else self.seen.levels
+        return self.seen.levels
 
     def cells(self, drawn: NDArray[Any]) -> NDArray[Any]:
         """Texts."""

@@ -77,7 +77,7 @@ class NetworkPosterior(ChainsPosterior):
             return super().predicted_columns(records)  # refuses
         found = self.predict_proba(records, target)
         column = self.columns[target]
-        return dict(zip(column.compared or column.levels, found.T, strict=True))  # ranges of a number have no texts
+        return dict(zip(column.levels, found.T, strict=True))
 
     def _joint(self, target: str, known: Mapping[str, NDArray[np.int64]]) -> Array:
         """E[P(target, known)], (records, levels of the target)."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from discreet.checks import is_number
 from discreet.errors import QueryError
 from discreet.inference.scores import MarginSlopes, ScoreEvidence, ThetaLaw, margin_slopes
 from discreet.numerics.arrays import Array
@@ -106,13 +107,20 @@ class ScoreCoefficients(Posterior):
             )
         return self.law.log_evidence
 
-    def odds_ratios(self, level: float = 0.9, *, reference: Mapping[str, str] | None = None) -> Summary:
+    def odds_ratios(
+        self,
+        level: float = 0.9,
+        *,
+        reference: Mapping[str, str] | None = None,
+        per: Mapping[str, float] | None = None,
+    ) -> Summary:
         """Exp of the coefficients but the intercept, with intervals: odds ratios, of counts ratios of rates.
 
-        Of a number, for one unit of the scaled feature; of a level, against the average of its category's levels, or
+        Of a number, for one unit on the model's interval, which by default is half its declared range, or for as much
+        as `per` says, given by column (`{"age": 10}`); of a level, against the average of its category's levels, or
         against a reference level, given by column.
         """
-        found = self._against(reference or {})
+        found = self._against(reference or {}) * self._amounts(per or {})[:, np.newaxis]
         with np.errstate(over="ignore"):  # where next to nothing is known, an end is infinite
             quantiles = np.exp(self._spread(found, np.array([0.5, *tails(level)])))
         kept = [k for k, name in enumerate(self.names) if name != "intercept"]
@@ -176,7 +184,7 @@ class ScoreCoefficients(Posterior):
         if target.labels is None:
             return self._in_units(expected, 1.0)
         levels = self.query.schema.column(target.column)
-        return np.asarray(np.asarray(levels.compared or levels.levels)[(expected > 0.5).astype(int)])
+        return np.asarray(np.asarray(levels.levels)[(expected > 0.5).astype(int)])
 
     def _in_columns(self, coded: NDArray[Any], level: float) -> dict[str, Any]:
         found: dict[str, Any] = {"prediction": self._predicted(coded)}
@@ -253,6 +261,18 @@ class ScoreCoefficients(Posterior):
                 raise QueryError(f"ScoreCoefficients.odds_ratios reference must be a level, got {level!r}")
             first = features.offsets[k]
             found[first : first + len(features.levels[k])] -= self._towards[first + features.levels[k].index(level)]
+        return found
+
+    def _amounts(self, per: Mapping[str, float]) -> Array:
+        """How much of its feature each coefficient is told for."""
+        axes, (low, high) = {axis.column: axis for axis in self.query.features.numbers}, self.query.features.interval
+        found = np.ones(len(self.names))
+        for column, amount in per.items():
+            if column not in axes:
+                raise QueryError(f"ScoreCoefficients.odds_ratios per must be of a number, got {column!r}")
+            if not is_number(amount):
+                raise QueryError(f"ScoreCoefficients.odds_ratios per must be a finite number, got {amount!r}")
+            found[self.names.index(column)] = amount * (high - low) / (axes[column].upper - axes[column].lower)
         return found
 
     def _spread(self, towards: Array, orders: NDArray[np.float64]) -> Array:

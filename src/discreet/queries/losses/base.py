@@ -238,7 +238,7 @@ class Loss(ABC):
         """The second level of the target where `upper`, else the first."""
         assert self.target is not None
         column = self.schema.column(self.target.column)
-        return np.asarray(np.asarray(column.compared or column.levels)[upper.astype(int)])
+        return np.asarray(np.asarray(column.levels)[upper.astype(int)])
 
 
 Query = Statistics | Loss

@@ -150,12 +150,16 @@ class ScoreFigures:
     longest: float
     deviation: float
     moments: bool
+    clarity: float  # signal over noise of one direction, from as many rows as there may be
+    counts_only: bool
 
     def __str__(self) -> str:
         asked = "after" if self.moments else "without"
+        told = ", too little for so many: noisy counts of the target, and nothing of the features"
         return (
             f"{self.steps} scores of {self.directions} numbers, {asked} second moments: sums of vectors no longer than "
-            f"{self.longest:.4g}, with noise of deviation {self.deviation:.4g}"
+            f"{self.longest:.4g}, with noise of deviation {self.deviation:.4g}; the signal of a direction is "
+            f"{self.clarity:.3g} times its noise{told if self.counts_only else ''}"
         )
 
 

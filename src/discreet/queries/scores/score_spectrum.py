@@ -17,7 +17,6 @@ from discreet.queries.scores.score_terms import ScoreTerms
 
 __all__ = ["noise_edge", "score_axes", "shaped_spread", "unshrunk", "water_level"]
 
-LEAST_CLARITY = 1.0  # zeta below which only the intercept is asked for
 BARELY = 1e-6  # what features then get, so that every scale is above 0
 EVEN = 0.4  # of the precision follows the features' variance, the rest is poured like water
 VECTORS, ROUNDS = 500, 5
@@ -33,9 +32,10 @@ def noise_edge(terms: ScoreTerms, size: float) -> float:
 def unshrunk(found: Array, reach: float) -> Array:
     """Eigenvalues of which these are left when normal vectors are shrunk to the length `reach`."""
     squares, values = _squares(len(found)), found
+    average = squares.mean(axis=0)
     for _ in range(ROUNDS):
         lengths = squares @ values
-        kept = (squares * np.minimum(1.0, reach**2 / lengths)[:, np.newaxis]).mean(axis=0) / squares.mean(axis=0)
+        kept = (squares * np.minimum(1.0, reach**2 / lengths)[:, np.newaxis]).mean(axis=0) / average
         values = found / np.maximum(kept, 0.2)
     return values
 
@@ -100,7 +100,7 @@ def score_axes(terms: ScoreTerms, spread: Array, size: float) -> tuple[Array | N
     variances = np.concatenate([[1.0], values])
     prior = np.concatenate([[1.0], values / energy])
     precision = terms.precision(size)
-    if terms.clarity(size) < LEAST_CLARITY:
+    if terms.counts_only(size):
         share = prior * np.where(np.arange(len(prior)) == 0, 1.0, BARELY)
     else:
         share = (1.0 - EVEN) * water_level(1.0 / prior, precision) / precision + EVEN * prior / prior.sum()

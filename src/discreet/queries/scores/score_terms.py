@@ -12,6 +12,7 @@ __all__ = ["ScoreLink", "ScoreTerms", "Totals", "moments_wanted"]
 
 SLOWEST, FASTEST = 0.5, 2.0  # how fast early steps fade
 CLEAR, DECADES = 15.0, 6.0  # zeta from which they fade faster, and the factor at which they do so fastest
+LEAST_CLARITY = 1.0  # zeta below which only the intercept is asked for
 CLEAREST = 1e100  # signal over noise of one score: its square stays a double, whatever was paid
 HIGHEST_EDGE = 1.5  # of the noise in second moments, in average eigenvalues
 HIGHEST_EDGE_OF_BLOCKS = 0.5
@@ -93,6 +94,10 @@ class ScoreTerms:
     def clarity(self, size: float) -> float:
         """zeta: signal over noise of one direction when the precision is spread evenly."""
         return math.sqrt(self.precision(size) / (self.directions + 1.0))
+
+    def counts_only(self, size: float) -> bool:
+        """Whether there is too little to say anything of so many directions: then scores are counts of the target."""
+        return self.clarity(size) < LEAST_CLARITY
 
     def fading(self, size: float) -> float:
         """How fast early steps fade: they count like the power of their number, more so where there is little noise."""
