@@ -1,74 +1,24 @@
 """Noisy scores over blocks that stay in Spark: the bits of the embedded engine.
 
-Here the blocks go through the same functions without Spark, whose workers take longer to start than all other tests of
-this file; with Spark, and with an executor that is killed, they are in `make audit`.
+Here the blocks go through the same functions without Spark (`blocks_without_spark`); with Spark, and with an executor
+that is killed, they are in `make audit`.
 """
 
-from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pytest
-from test_score_sums import COLUMNS, MECHANISM, MODELS, answers, coded, opened, table
+from blocks_without_spark import Parts, in_parts, kept
+from test_score_sums import COLUMNS, MECHANISM, MODELS, answers, opened, table
 
 import discreet as dc
-from discreet.schema.cell import NO_NUMBER
 from discreet.sources.engines import spark as engine
-from discreet.sources.scores import spark_scores as blocks
+from discreet.sources.engines import spark_blocks as blocks
+from discreet.sources.scores.spark_scores import spark_scores
 from spark_session import Running
-
-
-@dataclass
-class Parts:
-    """What the functions ask of a frame: every partition is a list of Arrow batches."""
-
-    parts: list[list[pa.RecordBatch]]
-    kept: list[str] = field(default_factory=list)
-    sparkSession: Any = None  # noqa: N815
-
-    def __post_init__(self) -> None:
-        self.sparkSession = SimpleNamespace(conf=SimpleNamespace(set=lambda name, value: None))
-
-    def mapInArrow(self, work: Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]], kinds: str) -> "Parts":
-        assert kinds in (blocks.PACKED + ", allowed binary", "sums array<bigint>")
-        return Parts([list(work(iter(part))) for part in self.parts], self.kept)
-
-    def persist(self, level: Any) -> "Parts":
-        self.kept.append("kept")
-        return self
-
-    def unpersist(self) -> None:
-        self.kept.pop()
-
-    def count(self) -> int:
-        return 0
-
-    def collect(self) -> list[Any]:
-        return [
-            SimpleNamespace(sums=sums)
-            for part in self.parts
-            for batch in part
-            for (sums,) in zip(batch["sums"].to_pylist())
-        ]
-
-
-def in_parts(data: pd.DataFrame, query: Any, bounds: list[int]) -> Parts:
-    """The coded rows, bad cells as NULL, cut at these places; a partition is two batches."""
-    codes = coded(data, query).columns
-    cells = {name: pa.array(row, mask=(row == -1) | (row == NO_NUMBER)) for name, row in codes.items()}
-    whole = pa.RecordBatch.from_pydict({name: cells[name] for name in query.columns})
-    ends = zip([0, *bounds], [*bounds, len(data)], strict=True)
-    return Parts(
-        [
-            [whole.slice(low, (high - low) // 2), whole.slice((low + high) // 2, high - (low + high) // 2)]
-            for low, high in ends
-        ]
-    )
 
 
 class Source:
@@ -76,29 +26,30 @@ class Source:
         self.frame = frame
 
     def scores(self, query: Any, law: Any) -> Any:
-        return blocks.spark_scores(query, law, lambda: self.frame, lambda work: work())
+        return spark_scores(query, law, kept(self.frame))
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_blocks_give_the_bits_of_the_embedded_engine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_give_the_bits_of_the_embedded_engine(name: str) -> None:
     data = table()
     own = opened(data)
     query = MODELS[name].query(own.schema)
     law = MECHANISM.constants(query)
     expected = answers(own.source, query, law)
     for bounds in ([], [1, 1, 700, 701, 2999]):
-        monkeypatch.setattr(blocks, "RUN", 2)
         frame = in_parts(data, query, bounds)
         assert answers(Source(frame), query, law) == expected
         assert frame.kept == []
 
 
-def test_a_block_that_is_left_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_that_is_left_out_or_counted_twice_is_found() -> None:
     data = table()
     query = MODELS["logistic"].query(opened(data).schema)
-    law, frame = MECHANISM.constants(query), in_parts(data, query, [700])
-    frame.parts[1].pop()
-    assert answers(Source(frame), query, law) != answers(opened(data).source, query, law)
+    law, own = MECHANISM.constants(query), opened(data).source
+    for planted in (lambda part: part.pop(), lambda part: part.append(part[0])):
+        frame = in_parts(data, query, [700])
+        planted(frame.parts[1])
+        assert answers(Source(frame), query, law) != answers(own, query, law)
 
 
 def test_what_a_worker_says_names_no_row() -> None:
@@ -143,12 +94,15 @@ def test_workers_without_this_library_are_refused_before_anything_is_paid(
     monkeypatch.setattr(engine, "quiet_spark", lambda session: nullcontext())
     schema = dc.Schema(COLUMNS, n=3000)
     source = engine.Spark(Session(found), {})
-    assert source.can_score() is ready
-    ledger = dc.Ledger.create(tmp_path / "t.ledger", dc.Budget(epsilon=9.0, delta=1e-6))
-    with pytest.raises((dc.QueryError, dc.ReleaseError)) as caught:
-        dc.release(MODELS["logistic"], dc.Dataset("t", schema, source), MECHANISM, ledger)
-    assert isinstance(caught.value, dc.QueryError) is not ready
-    assert len(ledger.entries()) == int(ready)  # the twin: what is ready is paid, and cannot be read here
+    assert source.can_sum() is ready
+    for mechanism in (MECHANISM, dc.GibbsPosterior(epsilon=1.0, delta=1e-7, steps=5)):
+        kind = type(mechanism).__name__
+        ledger = dc.Ledger.create(tmp_path / f"{kind}.ledger", dc.Budget(epsilon=9.0, delta=1e-6))
+        with pytest.raises((dc.QueryError, dc.ReleaseError)) as caught:
+            dc.release(MODELS["logistic"], dc.Dataset("t", schema, source), mechanism, ledger)
+        assert isinstance(caught.value, dc.QueryError) is not ready
+        assert ready or str(caught.value).startswith(f"{kind} must have workers of Spark")
+        assert len(ledger.entries()) == int(ready)  # the twin: what is ready is paid, and cannot be read here
 
 
 @pytest.mark.audit
@@ -166,6 +120,6 @@ def test_spark_gives_the_bits_of_the_embedded_engine(
     assert spark.said.read_bytes() == before
     with monkeypatch.context() as patch:
         patch.setattr(blocks, "version", lambda name: "another version than that of workers")
-        assert not dc.open(frame, dc.Schema(COLUMNS), id="t").source.can_score()
-    assert dc.open(frame, dc.Schema(COLUMNS), id="t").source.can_score()
+        assert not dc.open(frame, dc.Schema(COLUMNS), id="t").source.can_sum()
+    assert dc.open(frame, dc.Schema(COLUMNS), id="t").source.can_sum()
     assert spark.said.read_bytes() == before

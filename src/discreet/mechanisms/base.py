@@ -42,6 +42,7 @@ __all__ = [
     "check_draws",
     "check_grid",
     "check_records",
+    "check_workers",
     "checked_interval",
     "public_grid",
     "rounding_words",
@@ -263,6 +264,15 @@ def check_records(kind: str, query: Any) -> None:
         raise QueryError(f"{kind} must have records that are replaced (replace-one), got {got}")
     if query.by is not None:
         raise QueryError(f"{kind} must have a model without groups, got by={query.by!r}")
+
+
+def check_workers(kind: str, dataset: Dataset) -> None:
+    """Refuse rows that are elsewhere, with workers that cannot compute what this library asks of them."""
+    if not dataset.source.can_sum():
+        raise QueryError(
+            f"{kind} must have workers of Spark that have this library in the version of this process, got others: "
+            "install it there, or name their interpreter (spark.pyspark.python)"
+        )
 
 
 def check_draws(kind: str, draws: object) -> None:

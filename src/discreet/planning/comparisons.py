@@ -117,7 +117,7 @@ def compare(
     errors are ties.
     """
     if not isinstance(budget, Budget):
-        raise QueryError(f"compare budget must be a Budget, got {budget!r}")
+        raise QueryError(f"compare budget must be a Budget, got a {type(budget).__name__}")
     check_schema("compare", schema)
     if by not in get_args(By) or (by == "draw" and width is not None):
         raise QueryError(f'compare by must be "estimate", or "draw" without a width, got by={by!r}, width={width!r}')

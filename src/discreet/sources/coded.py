@@ -18,7 +18,7 @@ from discreet.queries.scores.score_law import ScoreLaw
 from discreet.queries.statistics import Statistics
 from discreet.schema.cell import NO_NUMBER, Codes
 from discreet.sources.coded_influences import sums_of_influences
-from discreet.sources.dataset import Design, IntegerArray, collected
+from discreet.sources.dataset import Design, IntegerArray, RowSums, collected, local_sums
 from discreet.sources.readers.identifiers import known, text_of_identifier
 from discreet.sources.scores.score_sources import ScoreSource, collected_scores
 from discreet.sources.sql.cell_sql import LARGEST_EXACT_DOUBLE
@@ -56,7 +56,7 @@ class CodedRows:
     def _length(self) -> int:
         return int(next(iter(self.columns.values())).size)
 
-    def can_score(self) -> bool:
+    def can_sum(self) -> bool:
         """Scores are computed in this process."""
         return True
 
@@ -90,6 +90,10 @@ class CodedRows:
     def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
         """Sums over the used rows."""
         return collected_scores(query, law, *self._pieces(query))
+
+    def sums(self, query: Loss) -> AbstractContextManager[RowSums]:
+        """Sums of what a function finds in the used rows."""
+        return local_sums(self.design(query))
 
     def _pieces(self, query: Loss) -> tuple[int, list[dict[str, Codes]]]:
         """How many rows count, and these, at once."""

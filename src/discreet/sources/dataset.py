@@ -1,11 +1,11 @@
 """A dataset: a source of private rows, seen through a schema, under a public id.
 
-A `Source` answers exactly five questions. `count` is the number of units; it looks at no cell but, where units are
+A `Source` answers exactly six questions. `count` is the number of units; it looks at no cell but, where units are
 persons, at their identifiers. `statistics` are exact integers, the same on every engine, format, row order, partition
 and thread count, and so are `influences`, the bounded sums of a second stage. `design` hands the coded rows themselves
 to a mechanism that needs them again and again, in the order of the source; `scores` answers with sums over them, as
-often as a mechanism asks. Nothing else leaves a source, and no event
-of answering (exception, shape, text) depends on what a row contains.
+often as a mechanism asks, and so does `sums`, with what a function of this library finds in them. Nothing else leaves
+a source, and no event of answering (exception, shape, text) depends on what a row contains.
 
 Private rows as the kernels of convex losses read them: numbers and codes in chunks, never expanded to one-hot.
 
@@ -13,7 +13,7 @@ Arrays are (chunks, columns, rows of a chunk); rows that fill up the last chunk,
 weight 0. A table above `LARGEST_IN_MEMORY` lies in files without a name and is paged in as it is needed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -31,13 +31,15 @@ from discreet.schema.cell import NO_NUMBER
 from discreet.sources.chunks import LARGEST_IN_MEMORY, let_go, put, zeros
 from discreet.sources.scores.score_sources import ScoreSource
 
-__all__ = ["Dataset", "Design", "IntegerArray", "Source", "collected"]
+__all__ = ["Dataset", "Design", "IntegerArray", "LocalSums", "RowSums", "Source", "collected", "local_sums"]
 
 # int64 for counts; Python integers (dtype object) for sums, which may need 128 bits
 IntegerArray = NDArray[np.int64] | NDArray[Any]
 
 Array = NDArray[np.float64]
 Columns = Mapping[str, NDArray[np.int64]]
+
+MOST_ROWS = 2**16  # of a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +53,15 @@ class Design:
     shrink: Array = field(repr=False)
 
 
+class RowSums(Protocol):
+    """Private rows in blocks, and what a function finds in all of them."""
+
+    def summed(self, work: Callable[[Design], NDArray[Any]]) -> NDArray[Any]:
+        """Its sum over blocks of at most 2^16 rows, in Python integers; of one block it fits into 64 bits."""
+
+
 class Source(Protocol):
-    """Where private rows live; only these five answers come out.
+    """Where private rows live; only these six answers come out.
 
     `at_hand` says whether rows may come into this process: without it, nothing is answered by `design`.
     """
@@ -73,11 +82,14 @@ class Source(Protocol):
     def design(self, query: Loss) -> AbstractContextManager[Design]:
         """The used rows as features and targets, private, for as long as the context is open."""
 
-    def can_score(self) -> bool:
-        """Whether `scores` can be asked where the rows are; no row is looked at."""
+    def can_sum(self) -> bool:
+        """Whether `scores` and `sums` can be asked where the rows are; no row is looked at."""
 
     def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
         """Sums of bounded scores of the used rows, in whole numbers, for as long as the context is open."""
+
+    def sums(self, query: Loss) -> AbstractContextManager[RowSums]:
+        """Sums of whole numbers that are found in the used rows, for as long as the context is open."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +99,34 @@ class Dataset:
     id: str
     schema: Schema
     source: Source = field(repr=False)
+
+
+@dataclass(frozen=True)
+class LocalSums:
+    """Sums over rows that are in this process."""
+
+    rows: Design
+
+    def summed(self, work: Callable[[Design], NDArray[Any]]) -> NDArray[Any]:
+        """Block by block, as elsewhere: in one go 64 bits might not hold the sum."""
+        chunks, each = len(self.rows.targets), MOST_ROWS // CHUNK
+        blocks = (_part(self.rows, low, low + each) for low in range(0, chunks, each))
+        return np.asarray(sum(work(block).astype(object) for block in blocks), dtype=object)
+
+
+def _part(rows: Design, low: int, high: int) -> Design:
+    """Some chunks, which nobody may change: so they come from elsewhere, too."""
+    parts = {name: array[low:high] for name, array in vars(rows).items()}
+    for part in parts.values():
+        part.setflags(write=False)
+    return Design(**parts)
+
+
+@contextmanager
+def local_sums(rows: AbstractContextManager[Design]) -> Iterator[LocalSums]:
+    """Sums over a design, for as long as the context is open."""
+    with rows as design:
+        yield LocalSums(design)
 
 
 @contextmanager

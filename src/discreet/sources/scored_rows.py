@@ -16,7 +16,7 @@ from discreet.queries.losses.base import Loss
 from discreet.queries.scored_margins import ScoredMargins
 from discreet.queries.scores.score_law import ScoreLaw
 from discreet.queries.statistics import Statistics
-from discreet.sources.dataset import Design, IntegerArray, Source
+from discreet.sources.dataset import Design, IntegerArray, RowSums, Source
 from discreet.sources.scores.score_sources import ScoreSource
 
 __all__ = ["ScoredRows"]
@@ -56,11 +56,15 @@ class ScoredRows:
         """There is none."""
         raise ReleaseError(ONLY)
 
-    def can_score(self) -> bool:
+    def can_sum(self) -> bool:
         """There are none."""
         return False
 
     def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
+        """There are none."""
+        raise ReleaseError(ONLY)
+
+    def sums(self, query: Loss) -> AbstractContextManager[RowSums]:
         """There are none."""
         raise ReleaseError(ONLY)
 

@@ -37,10 +37,12 @@ from discreet.mechanisms.base import (
     Score,
     check_draws,
     check_grid,
+    check_workers,
     public_grid,
     rounding_words,
 )
 from discreet.mechanisms.draws.public_grid import rounded
+from discreet.mechanisms.gibbs_posterior.distant_chains import distant_chains
 from discreet.mechanisms.gibbs_posterior.exact_draws import normal_draws, rejection_draws
 from discreet.mechanisms.gibbs_posterior.gibbs_law import (
     GibbsLaw,
@@ -149,11 +151,10 @@ class GibbsPosterior(Mechanism):
         return _law(self, query)
 
     def check_source(self, query: Loss, dataset: Dataset) -> None:
-        """Every step needs all rows again: they must be at hand."""
+        """Rows that stay in Spark are asked for gradients, by workers that have this library."""
+        self._check_place(dataset)
         if not dataset.source.at_hand:
-            raise QueryError(
-                "GibbsPosterior must have rows that come into this process, got a table that stays in Spark"
-            )
+            check_workers("GibbsPosterior", dataset)
 
     def guarantee(self, query: Loss) -> Guarantee:
         """The certificate of all draws together."""
@@ -239,17 +240,35 @@ class GibbsPosterior(Mechanism):
     def _drawn(self, noise: NoiseSource, query: Loss, dataset: Dataset, count: int, progress: Progress) -> Array:
         """`count` independent draws by the law of one of this mechanism's draws."""
         law, grid = self.law(query), self._grid(query)
+        found = self._sampled(noise, query, dataset, count, progress, law)
+        # the state is rounded first: the direction of a projected one would show its bits
+        return rounded(projected(rounded(found, grid), query.ball), grid)
+
+    def _sampled(
+        self, noise: NoiseSource, query: Loss, dataset: Dataset, count: int, progress: Progress, law: GibbsLaw
+    ) -> Array:
+        """These draws before they are rounded."""
+        self._check_place(dataset)
+        if not dataset.source.at_hand:
+            with dataset.source.sums(query) as sums:
+                return distant_chains(query, law, sums, count, noise.stream(), progress)
         with dataset.source.design(query) as rows:
             stream = noise.stream()
             if query.normal:
-                found = normal_draws(law, rows, count, stream)
-            elif self.sampler == "exact":
+                return normal_draws(law, rows, count, stream)
+            if self.sampler == "exact":
                 proposals = None if self.delta is None else proposals_needed(query, law, self._failing())
-                found = rejection_draws(query, law, anchor_steps(query, law), proposals, rows, count, stream)
-            else:
-                found = langevin_chains(query, law, self.batches, rows, count, stream, progress)
-        # the state is rounded first: the direction of a projected one would show its bits
-        return rounded(projected(rounded(found, grid), query.ball), grid)
+                return rejection_draws(query, law, anchor_steps(query, law), proposals, rows, count, stream)
+            return langevin_chains(query, law, self.batches, rows, count, stream, progress)
+
+    def _check_place(self, dataset: Dataset) -> None:
+        """Refuse what rows elsewhere cannot do: they have no places, and come into no process."""
+        if not dataset.source.at_hand and self.sampler == "exact":
+            raise QueryError("GibbsPosterior.sampler must be langevin for a table that stays in Spark, got exact")
+        if not dataset.source.at_hand and self.batches > 1:
+            raise QueryError(
+                "GibbsPosterior.batches must be 1 for a table in Spark, where no row has a place, got more"
+            )
 
     def _grid(self, query: Loss) -> float:
         """The public grid: as asked, or what suits the last noise, that of a step or of an exact draw on its ball."""

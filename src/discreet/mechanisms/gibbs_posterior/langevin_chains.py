@@ -50,7 +50,7 @@ def langevin_chains(
 
     features, loss = query.features, query.branch
     w = np.zeros((chains, features.size))
-    in_files = isinstance(rows.codes, np.memmap)  # too large to be written once more
+    in_files = isinstance(rows.targets, np.memmap)  # too large to be written once more
     packing = (unpacked if in_files else packing_of)(features.offsets, features.size)
     packed = Rows(rows.numbers, packing.codes(rows.codes), rows.targets, rows.weights, rows.shrink)
     where, fixed = (int(features.intercept), packed, packing.members), (law.beta, law.precision, law.step)

@@ -19,7 +19,17 @@ from discreet.accounting.rounding import rational, root_up
 from discreet.checks import check_label, is_integer, positive
 from discreet.errors import GuaranteeError, QueryError
 from discreet.guarantee import ZCDP, Basis, Budget, Guarantee
-from discreet.mechanisms.base import Argument, Calibration, Delta, Mechanism, Progress, Reading, Released, Score
+from discreet.mechanisms.base import (
+    Argument,
+    Calibration,
+    Delta,
+    Mechanism,
+    Progress,
+    Reading,
+    Released,
+    Score,
+    check_workers,
+)
 from discreet.noise import DiscreteGaussian
 from discreet.noise.sources import NoiseSource
 from discreet.queries.losses.base import Loss
@@ -178,11 +188,8 @@ class NoisyScore(Mechanism):
 
     def check_source(self, query: Loss, dataset: Dataset) -> None:
         """Scores are computed where the rows are: what computes them must be there."""
-        if not dataset.source.at_hand and not dataset.source.can_score():
-            raise QueryError(
-                "NoisyScore must have workers of Spark that have this library in the version of this process, got "
-                "others: install it there, or name their interpreter (spark.pyspark.python)"
-            )
+        if not dataset.source.at_hand:
+            check_workers("NoisyScore", dataset)
 
     def apply(self, noise: NoiseSource, query: Loss, dataset: Dataset, progress: Progress = None) -> Released:
         """Stage by stage: what is asked next depends on what has been released, and on nothing else."""

@@ -40,12 +40,12 @@ from discreet.queries.losses.base import Loss
 from discreet.queries.scores.score_law import ScoreLaw
 from discreet.queries.statistics import Statistics
 from discreet.schema.cell import Codes
-from discreet.sources.dataset import Design, IntegerArray, collected
+from discreet.sources.dataset import Design, IntegerArray, RowSums, collected, local_sums
 from discreet.sources.scores.score_sources import ScoreSource, collected_scores
 from discreet.sources.sql.cell_sql import Held, most_rows
 from discreet.sources.sql.influence_sql import influence_sums
 from discreet.sources.sql.kept_rows import number_of_persons
-from discreet.sources.sql.statements import Grouping, coded, groupings, number_of_rows, rows_in_order
+from discreet.sources.sql.statements import Grouping, coded, coded_groups, groupings, number_of_rows, rows_in_order
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -157,7 +157,7 @@ class Engine(ABC):
         """The used rows; a failure is a ReleaseError that says nothing about them."""
         return self.blocks(query, partial(collected, query))
 
-    def can_score(self) -> bool:
+    def can_sum(self) -> bool:
         """Scores are computed in this process."""
         return True
 
@@ -165,8 +165,13 @@ class Engine(ABC):
         """Sums over the used rows; a failure says nothing about them."""
         return self.blocks(query, partial(collected_scores, query, law))
 
+    def sums(self, query: Loss) -> AbstractContextManager[RowSums]:
+        """Sums of what a function finds in the used rows."""
+        return local_sums(self.design(query))
+
     def _scan(self, query: Statistics, grouping: Grouping, rows_at_most: int | None) -> "exp.Select":
-        return coded(query, grouping, self.held, ROWS, self.id, rows_at_most)
+        groups = coded_groups(query, grouping, self.held, ROWS, self.id, rows_at_most)
+        return coded(query, grouping, groups)
 
 
 def _is_bounded(query: Statistics, exact: Marginals) -> bool:

@@ -1,8 +1,9 @@
 """Spark: a frame of the user's, seen in a session of our own. Rows stay where they are; whole numbers come home.
 
-A scan is one job: raw cells are grouped where they lie, levels are looked up for groups, and what comes to this process
-are the sums over each combination of declared levels, all marginals of a scan by GROUPING SETS. A task that is lost is
-done again by Spark, from the same rows; nothing is counted in accumulators, which would count it twice.
+A scan is one job with two shuffles: raw cells are grouped where they lie, levels are looked up for groups, and what
+comes to this process are the sums over each combination of declared levels, all marginals of a scan by GROUPING SETS.
+A task that is lost is done again by Spark, from the same rows; nothing is counted in accumulators, which would count it
+twice.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,13 +17,16 @@ from discreet.queries.scores.score_law import ScoreLaw
 from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.schema.cell import Codes
+from discreet.sources.dataset import RowSums
 from discreet.sources.engines.base import ROWS, UNREAD, Collect, Engine, Group, Marginals, Session
 from discreet.sources.engines.quiet_spark import quiet_spark
+from discreet.sources.engines.spark_blocks import BlockLayout, Pack, SparkBlocks, kept_blocks, ready_workers
+from discreet.sources.engines.spark_designs import spark_sums
 from discreet.sources.readers.spark_frames import spark_rows
 from discreet.sources.scores.score_sources import ScoreSource
-from discreet.sources.scores.spark_scores import ready_workers, spark_scores
+from discreet.sources.scores.spark_scores import spark_scores
 from discreet.sources.sql.cell_sql import RAW, Held
-from discreet.sources.sql.statements import Grouping, marginal, used_cells
+from discreet.sources.sql.statements import Grouping, coded_groups, marginal, used_cells
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -88,7 +92,7 @@ class Spark(Engine):
         """Rows do not leave Spark."""
         raise ReleaseError(UNREAD)
 
-    def can_score(self) -> bool:
+    def can_sum(self) -> bool:
         """Whether workers have this library, as far as they are there now."""
         try:
             return self.asked(lambda _: ready_workers(self.session))
@@ -97,8 +101,21 @@ class Spark(Engine):
 
     def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
         """Sums over the used rows, which stay with the executors."""
+        return spark_scores(query, law, self._kept)
+
+    def sums(self, query: Loss) -> AbstractContextManager[RowSums]:
+        """The same of a function of the coded rows."""
+        return spark_sums(query, self._kept)
+
+    def _scan(self, query: Statistics, grouping: Grouping, rows_at_most: int | None) -> "exp.Select":
+        """Groups of equal cells: those of equal codes are added up with the marginals, which saves a shuffle."""
+        return coded_groups(query, grouping, self.held, ROWS, self.id, rows_at_most)
+
+    def _kept(self, layout: BlockLayout, query: Loss, pack: Pack) -> AbstractContextManager[SparkBlocks]:
         scan = _text(used_cells(query, self.held, ROWS, self.id))
-        return spark_scores(query, law, lambda: self.session.sql(scan), lambda work: self.asked(lambda _: work()))
+        return kept_blocks(
+            layout, query, pack, lambda: self.session.sql(scan), lambda work: self.asked(lambda _: work())
+        )
 
 
 def opened_in_spark(frame: Any, schema: Schema, id: str) -> Spark:  # noqa: A002
@@ -122,7 +139,7 @@ def _of_sets(query: Statistics, grouping: Grouping) -> "exp.Select":
 
     every = tuple(name for name in grouping.columns if any(name in columns for columns in grouping.marginals))
     asked = marginal(query, grouping, every, CODED)
-    if not every:
+    if len(grouping.marginals) == 1:  # over every column, or over none: there is nothing to tell apart
         return asked.select(exp.Literal.number(0).as_(SET))
     codes = dict(zip(every, asked.args["group"].expressions, strict=True))
     sets = [exp.Tuple(expressions=[codes[name].copy() for name in columns]) for columns in grouping.marginals]

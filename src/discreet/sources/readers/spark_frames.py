@@ -46,6 +46,10 @@ SETTINGS = {
 }
 
 
+PARTITIONS = "spark.sql.shuffle.partitions"
+PARTITION_BYTES = 2**24  # of what Spark takes for the size of a frame; files are several times smaller than their rows
+
+
 def is_spark_frame(source: object) -> bool:
     """Whether it is a frame of Spark, told without importing it."""
     return any(base.__module__.startswith("pyspark.") and base.__name__ == "DataFrame" for base in type(source).__mro__)
@@ -74,7 +78,9 @@ def spark_rows(frame: Any, schema: Schema) -> "tuple[Any, exp.Select, dict[str, 
         cells.append(_owner(owner, f"p{fields[owner]}", places[fields[owner]]))
         persons.append(identifier(Owner(OWNER, "text"), RAW))
     raw = renamed.select(*cells)
-    if not raw._jdf.queryExecution().optimizedPlan().deterministic():
+    plan = raw._jdf.queryExecution().optimizedPlan()
+    raw.sparkSession.conf.set(PARTITIONS, _partitions(raw.sparkSession, int(str(plan.stats().sizeInBytes()))))
+    if not plan.deterministic():
         raise SchemaError("open.source must hold the same rows whenever it is read, got a frame that is made by chance")
     return raw, handed_over(schema, held, persons), held
 
@@ -89,6 +95,12 @@ def _apart(frame: Any) -> Any:
             own.conf.set(name, value)
     plan = frame._jdf.queryExecution().analyzed()
     return type(frame)(user._jvm.org.apache.spark.sql.classic.Dataset.ofRows(own._jsparkSession, plan), own)
+
+
+def _partitions(session: Any, size: int) -> str:
+    """The user's number of partitions, or fewer where a table is so small that most of them would be empty."""
+    most, cores = int(session.conf.get(PARTITIONS)), session.sparkContext.defaultParallelism
+    return str(min(most, max(cores, -(-size // PARTITION_BYTES))))
 
 
 def _storage(name: str, kind: Any, column: Column) -> Storage:

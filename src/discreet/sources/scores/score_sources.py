@@ -108,7 +108,7 @@ class LocalScores:
             found = slope_sums(self.law.branch, self.law.by_label, z, self.rows, allowed, low, high)
             return np.asarray(found.astype(np.int64).astype(object))
 
-        return _added(self._each(sums))
+        return _added(self._each(sums, held=(*self.rows, allowed)))
 
     def _each(
         self, work: Callable[[int, int], Any], most: int = MOST_CHUNKS, held: tuple[Any, ...] = ()

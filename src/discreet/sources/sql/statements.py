@@ -37,7 +37,16 @@ from discreet.sources.sql.view_sql import class_code, range_code
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Grouping", "coded", "groupings", "marginal", "number_of_rows", "rows_in_order", "used_cells"]
+__all__ = [
+    "Grouping",
+    "coded",
+    "coded_groups",
+    "groupings",
+    "marginal",
+    "number_of_rows",
+    "rows_in_order",
+    "used_cells",
+]
 
 Asked = Query | Influences  # what rows are coded for
 
@@ -97,7 +106,7 @@ def groupings(query: Statistics) -> tuple[Grouping, ...]:
     return tuple(Grouping(tuple(n for n in categorical if n in columns), tuple(found)) for columns, found in scans)
 
 
-def coded(
+def coded_groups(
     query: Statistics,
     grouping: Grouping,
     held: Mapping[str, Held],
@@ -105,24 +114,27 @@ def coded(
     id: str,  # noqa: A002
     rows_at_most: int | None,
 ) -> "exp.Select":
-    """Codes of the grouping's columns, with `n` and the sums of every combination that occurs in `relation`.
+    """Codes of the grouping's columns, `n` and sums of groups of equal cells; a combination may come several times.
 
     The sums are exact if no more rows are used than `rows_at_most`; None is no bound.
     """
-    from sqlglot import exp
-
     if query.schema.unit.identifier is not None:
         return _grouped(query, grouping, "code", _of_persons(query, held, relation, id), rows_at_most)
     used = {*grouping.columns, *(axis.column for axis in grouping.axes), *_excluding(query)}
     values = _values(query, [name for name in query.columns if name in used], held, relation, [])
-    totals = ["n", *(f"sum_{i}" for i, _ in enumerate(grouping.products))]
     grouped = _grouped(query, grouping, "raw", values, rows_at_most)
-    if not grouping.columns:
-        return grouped
-    mapped = _mapped(query, grouping.columns, held, grouped, totals)
+    return _mapped(query, grouping.columns, held, grouped, _totals(grouping)) if grouping.columns else grouped
+
+
+def coded(query: Statistics, grouping: Grouping, groups: "exp.Select") -> "exp.Select":
+    """The same with every combination once: groups of persons' rows are grouped by codes already."""
+    from sqlglot import exp
+
+    if query.schema.unit.identifier is not None or not grouping.columns:
+        return groups
     codes = [exp.column(name) for name in _names("code", query, grouping.columns)]
-    sums = [exp.Sum(this=exp.column(name)).as_(name) for name in totals]
-    return _from(exp.select(*codes, *sums).group_by(*codes), mapped)
+    sums = [exp.Sum(this=exp.column(name)).as_(name) for name in _totals(grouping)]
+    return _from(exp.select(*codes, *sums).group_by(*codes), groups)
 
 
 def rows_in_order(query: Loss, held: Mapping[str, Held], relation: str, id: str) -> "exp.Select":  # noqa: A002
@@ -163,7 +175,7 @@ def marginal(query: Statistics, grouping: Grouping, columns: tuple[str, ...], re
     from sqlglot import exp
 
     codes = [exp.column(name) for name in _names("code", query, columns)]
-    totals = [exp.Sum(this=exp.column(name)) for name in ("n", *(f"sum_{i}" for i, _ in enumerate(grouping.products)))]
+    totals = [exp.Sum(this=exp.column(name)) for name in _totals(grouping)]
     sums = [exp.Coalesce(this=total, expressions=[exp.Literal.number(0)]) for total in totals]
     whole = [_known(name) for name in _names("code", query, grouping.columns)]
     return exp.select(*codes, *sums).from_(exp.to_table(relation)).where(*whole).group_by(*codes)
@@ -278,6 +290,10 @@ def _known(name: str) -> "exp.Expr":
     from sqlglot import exp
 
     return exp.column(name).is_(exp.null()).not_()
+
+
+def _totals(grouping: Grouping) -> list[str]:
+    return ["n", *(f"sum_{i}" for i, _ in enumerate(grouping.products))]
 
 
 def _names(stem: str, query: Asked, columns: Iterable[str]) -> list[str]:

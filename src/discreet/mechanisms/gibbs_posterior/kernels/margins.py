@@ -18,7 +18,7 @@ from discreet.numerics.arrays import Array
 from discreet.queries.losses import Hinge, Huber, Logistic, Poisson
 from discreet.queries.losses.base import Branch
 
-__all__ = ["BLOCKS", "HINGE", "HUBER", "LOGISTIC", "POISSON", "Rows", "gradients", "slopes"]
+__all__ = ["BLOCKS", "HINGE", "HUBER", "LOGISTIC", "POISSON", "Rows", "added_levels", "gradients", "slopes"]
 
 Codes = NDArray[np.uint16]
 
@@ -112,7 +112,7 @@ def slopes(code: int, setting: float, table: Array, margins: Array, targets: Arr
 
 
 @njit(cache=True, fastmath=FAST)
-def _add_levels(margins: Array, w: Array, codes: Codes) -> None:
+def added_levels(margins: Array, w: Array, codes: Codes) -> None:
     """Add the coefficients of the levels of each row; of three columns at once, for one pass over the margins."""
     threes = codes.shape[0] // 3 * 3
     for j in range(0, threes, 3):
@@ -166,7 +166,7 @@ def gradients(loss: Branch, w: Array, intercept: int, rows: Rows, parts: Array) 
                     column, factor = numbers[chunk, j], w_numbers[j]
                     for i in range(size):
                         margin[i] += factor * column[i]
-                _add_levels(margin, w_k, codes[chunk])
+                added_levels(margin, w_k, codes[chunk])
                 if shrink.size > 0:
                     constant = w_k[0] if intercept == 1 else 0.0
                     for i in range(size):
