@@ -15,11 +15,8 @@ from discreet.ledger import Ledger
 from discreet.mechanisms import Mechanism
 from discreet.models import Model
 from discreet.pipeline import check_types
-<<<<<<< HEAD
 from discreet.planning.draw_errors import DrawError
-=======
 from discreet.planning.expected_tables import Expectation, expected_runs
->>>>>>> 6f2386d5b987f2cb24b3cb6c4fd296d84d636ace
 from discreet.planning.public_records import PublicRecords, public_records
 from discreet.planning.shares import Share, shares_of
 from discreet.planning.simulated_runs import Runs, adjusted_runs, simulated_runs
@@ -137,11 +134,8 @@ class Plan(Told):
             for name, value in vars(self).items()
             if name not in ("cells", "draw", "mechanism", "rows", "share")
         }
-<<<<<<< HEAD
         made |= {} if self.draw is None else {"draw": vars(self.draw)}
-=======
         made = {name: value for name, value in made.items() if name not in ("expected", "tables") or value}
->>>>>>> 6f2386d5b987f2cb24b3cb6c4fd296d84d636ace
         made |= {} if self.share is None else {"share": self.share.to_json()}
         made |= {"warnings": list(self.warnings)}
         return {**made, "guarantee": self.guarantee.to_json(), "public": public, "law": law, "reached": reached}
