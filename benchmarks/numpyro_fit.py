@@ -94,7 +94,7 @@ def potential_of(density, p):  # type: ignore[no-untyped-def]
 def density_of(held):  # type: ignore[no-untyped-def]
     """The log-density of a point and a covariance."""
     links, basis, n = held["links"], held["basis"], held["size"]
-    p, slopes, lkj = held["low"].size, float(held["slopes"]), held["lkj"]
+    p, slopes, whole = held["low"].size, float(held["slopes"]), held["whole"]
     features = p - 1 if slopes > 0 else p
     i, j = held["first"], held["second"]
 
@@ -112,8 +112,8 @@ def density_of(held):  # type: ignore[no-untyped-def]
         value -= jnp.sum((held["low"] + held["high"] - 1.0) * jnp.log(room))
         own, inner = jnp.diag(within)[:features], within[:features, :features]
         log_inner = jnp.linalg.slogdet(inner)[1] if features else 0.0
-        value += jnp.sum((held["low"][:features] - 0.5 * (features + 1.0) - lkj + 1.0) * jnp.log(own))
-        value += (lkj - 1.0) * log_inner
+        value += jnp.sum((held["low"][:features] - 0.5 * (features + 1.0) - whole) * jnp.log(own))
+        value += whole * log_inner
         if slopes > 0:
             beta = jnp.linalg.solve(inner, within[:features, -1])
             residual = within[-1, -1] - beta @ within[:features, -1]

@@ -186,9 +186,9 @@ def nuts(target: Any, drawn: dict[str, Any], length: tuple[int, int]) -> dict[st
         for x, within in zip(starts["points"], starts["covariances"], strict=True)
     ]
     arrays = {**target.released._asdict(), **target.nodes._asdict(), **target.unseen._asdict()}
-    if target.nodes.conjugate.any() or target.unseen.size_grid.size:
+    if target.nodes.conjugate.any() or target.unseen.size_grid.size or target.nodes.single:
         raise NotImplementedError("the peer knows weak priors and a public number of rows")
-    names = ("members", "first", "second", "value", "scale", "laplace", "low", "high", "lkj", "slopes", "means")
+    names = ("members", "first", "second", "value", "scale", "laplace", "low", "high", "whole", "slopes", "means")
     names += ("links", "basis", "concentration", "size")
     with tempfile.TemporaryDirectory() as folder:
         held = Path(folder) / "target.npz"

@@ -12,6 +12,7 @@ from scipy import stats
 from test_unseen_moments import axes, released
 
 from discreet.inference.gaussian.clamped_law import draw_law
+from discreet.inference.gaussian.correlation_priors import EqualMargins, Lkj
 from discreet.inference.gaussian.gaussian_system import Factor, GaussianSystem, NormalNode
 from discreet.inference.gaussian.unseen_moments import BoxPrior, MomentTarget, target_of
 from discreet.schema.row_counts import KnownSize, UniformSizes
@@ -77,7 +78,11 @@ def totals(target: MomentTarget, x: np.ndarray, within: np.ndarray) -> np.ndarra
     return np.array(found)
 
 
-EDGE = {"near the edge": BoxPrior(0.5, 2.0, 0.5)}  # correlations and variances close to the ends of their ranges
+EDGE = {  # correlations and variances close to the ends of their ranges
+    "near the edge": BoxPrior(0.5, 2.0, Lkj(0.5)),
+    "equal margins": BoxPrior(0.5, 2.0, EqualMargins(0.5)),
+    "a target, equal margins": BoxPrior(1.0, 2.0, EqualMargins(1.0), 1.0),
+}
 CASES = {
     "one number": (1, (), (False,), 0.0, False),
     "three numbers": (3, (), (False,) * 3, 0.0, False),
@@ -88,6 +93,8 @@ CASES = {
     "conjugate": (2, (), (True,) * 2, 0.0, False),
     "conjugate target": (3, (), (False, False, True), 1.0, False),
     "near the edge": (3, (), (False,) * 3, 0.0, False),
+    "equal margins": (4, (), (False,) * 4, 0.0, False),
+    "a target, equal margins": (4, (), (False,) * 4, 1.0, False),
 }
 
 
@@ -99,7 +106,7 @@ def compared(name: str, believed: float = 1.0, scale: float = 3.0, runs: int = R
     rng = np.random.default_rng(list(CASES).index(name))
     system = gentle_system(p, levels)
     sizes = UniformSizes(2 * ROWS) if private else KnownSize(ROWS)
-    box = EDGE.get(name, BoxPrior(1.0, 2.0, 2.0, slopes))
+    box = EDGE.get(name, BoxPrior(1.0, 2.0, Lkj(2.0), slopes))
     terms = released(p, levels, ROWS, private=private, scale=scale, laplace=p % 2 == 0)
     target = target_of(system, axes(p), terms, sizes, box, conjugate, 1.0)
     before, after = [], []

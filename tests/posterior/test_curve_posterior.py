@@ -9,6 +9,7 @@ from scipy.integrate import quad
 from scipy.special import gammaln, ndtr
 from scipy.stats import beta as beta_law
 from scipy.stats import gamma as gamma_law
+from scipy.stats import norm
 
 from discreet.auditing.rank_tests import Ranks, rank_uniformity
 from discreet.errors import QueryError
@@ -129,6 +130,23 @@ def test_a_curve_equals_quadrature_of_its_factors() -> None:
     assert post.log_evidence() == pytest.approx(np.log(mass) - 12.0, abs=1e-7)
     assert post.eta.shape == post.theta.shape == post.log_likelihood.shape
     np.testing.assert_allclose(post.likelihood_at(post.theta[[3, 20]]), post.log_likelihood[[3, 20]], atol=1e-9)
+
+
+@pytest.mark.parametrize(("jitter", "corner", "most"), [(1e-5, 0.0, 30_000), (0.0, 40.0, 300_000)])
+def test_an_error_of_the_likelihood_does_not_make_the_grid_endless(jitter: float, corner: float, most: int) -> None:
+    """What a finer grid cannot mend ends the search for one; a corner, which it can, does not."""
+    asked = []
+
+    def log_likelihood(theta: np.ndarray) -> np.ndarray:
+        asked.append(theta.size)
+        return jitter * np.sin(1e9 * theta) - corner * np.abs(theta - 0.3)
+
+    posterior = curve_posterior("x", norm.logpdf, log_likelihood, Link("identity"), 0.0, 1.0)
+    assert sum(asked) < most
+    x = np.linspace(-10.0, 10.0, 2_000_001)
+    weights = np.exp(norm.logpdf(x) - corner * np.abs(x - 0.3))
+    mean = weights @ x / weights.sum()
+    assert abs(float(posterior.mean()) - mean) < 1e-6
 
 
 def test_draws_predictions_and_summary() -> None:

@@ -318,13 +318,14 @@ def short(case: Case, label: str) -> float:
     return min((high - low) / 2, truth - low, high - truth)
 
 
+@cache
 def _believed(case: Case) -> dict[str, float]:
     """Deviations of the coefficients under the prior that stands in for none: margins deviate by 2 along every direction,
-    the intercept's at the centre of the features too."""
+    the intercept at the centre of the features by 4."""
     names, design, _, _ = logistic_design(case.model, case.population.used(columns_of(case.model)))
     each = 2.0 / np.sqrt(design.var(axis=0).sum())
     found = dict.fromkeys(names, float(each))
-    found["intercept"] = float(np.hypot(2.0, each * np.linalg.norm(design[:, 1:].mean(axis=0))))
+    found["intercept"] = float(np.hypot(4.0, each * np.linalg.norm(design[:, 1:].mean(axis=0))))
     return found
 
 
@@ -337,6 +338,7 @@ def kurtosis(case: Case, label: str) -> float:
     return max(case.kurtosis(name) for name in label.split("[")[1].rstrip("]").split(", "))
 
 
+@cache
 def _residual_kurtosis(case: Case) -> float:
     """Fourth moment of the residuals of the least-squares fit over their squared variance."""
     from resampling import design_of

@@ -7,7 +7,8 @@ is known about them only approximately, whatever the law.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
+from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
 
@@ -103,10 +104,12 @@ class Case:
             return dc.NoisyScore(epsilon=epsilon, delta=DELTA, headroom=HEADROOM)
         return dc.NoisyStatistics(epsilon=epsilon, delta=DELTA if self.noise == "gaussian" else None)
 
-    def truth(self) -> dict[str, float]:
+    @cache  # noqa: B019 - cases live as long as the tests; some tables have hundreds of thousands of rows
+    def truth(self) -> Mapping[str, float]:
         """The population's own values, under the names by which the posterior reports them."""
-        return own_values(self.model, self.population)
+        return MappingProxyType(own_values(self.model, self.population))
 
+    @cache  # noqa: B019 - the same
     def kurtosis(self, column: str) -> float:
         """Of the clamped column, 3 for a normal law."""
         x = self.population.used((column,)).numbers(column)

@@ -6,7 +6,7 @@ conjugate prior the prior is weak and lives within the bounds:
 
     means           Beta(1/2, 1/2) between the bounds, in every level
     variances       as a share of the room that a mean leaves them, Beta(1/2, 2)
-    correlations    LKJ(1/2); of the features of a regression, LKJ(2)
+    correlations    each Beta(1/2, 1/2) between -1 and 1, however many columns; of a regression's features LKJ(2)
     regression      slopes Cauchy of scale 1 in half-ranges, residual variance Beta(1/2, 2) of its room
 """
 
@@ -17,6 +17,7 @@ from itertools import combinations
 import numpy as np
 
 from discreet.inference.gaussian.clamped_law import ClampedLaw, draw_law
+from discreet.inference.gaussian.correlation_priors import EqualMargins
 from discreet.inference.gaussian.excess_variance import excess_variances, kappa_draws
 from discreet.inference.gaussian.gaussian_system import GaussianSystem
 from discreet.inference.gaussian.moment_chains import SampleMoments, sample_moments
@@ -37,7 +38,7 @@ SEED = 0  # of the chains: public, so that a release has one posterior
 
 # fixed on the simulated laws of tests/statistical/skewed_laws.py: less mass beside the ends loses wide bounds, more
 # of it narrow ones; correlations of .9 that noise hides are never covered under LKJ(2), in 2 of 3 runs under LKJ(1)
-MOMENTS = BoxPrior(0.5, 2.0, lkj=0.5)
+MOMENTS = BoxPrior(0.5, 2.0, EqualMargins(0.5))
 REGRESSION = BoxPrior(0.5, 2.0, slopes=1.0)
 
 

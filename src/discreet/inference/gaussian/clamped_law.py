@@ -98,7 +98,7 @@ def _tried(
     if boxed:
         room = np.array([shares @ (1.0 - means[j] ** 2) for j in boxed])
         deviation = np.sqrt(room * rng.beta(box.low, box.high, len(boxed)))
-        within[np.ix_(boxed, boxed)] = np.outer(deviation, deviation) * _correlations(len(boxed), box.lkj, rng)
+        within[np.ix_(boxed, boxed)] = np.outer(deviation, deviation) * box.correlations.drawn(len(boxed), rng)
     for j in range(p):
         if conjugates is not None and nodes.conjugate[j]:
             k = design.shape[1] + j
@@ -135,17 +135,6 @@ def _boxed_target(
     rest = room - variance - slopes @ features @ slopes
     fits = rest > 0.0 and rng.random() < (rest / (room - variance)) ** (high - 1.0)
     return means, slopes, float(variance), bool(fits)
-
-
-def _correlations(size: int, shape: float, rng: np.random.Generator) -> Array:
-    """An LKJ correlation matrix, row by row of its Cholesky factor [Lewandowski, Kurowicka, Joe 2009]."""
-    root = np.eye(size)
-    for j in range(1, size):
-        squared = rng.beta(0.5 * j, shape + 0.5 * (size - 1 - j))
-        direction = rng.standard_normal(j)
-        root[j, :j] = np.sqrt(squared) * direction / np.linalg.norm(direction)
-        root[j, j] = np.sqrt(1.0 - squared)
-    return root @ root.T
 
 
 def _clamped_mean(mean: Array, deviation: Array | float) -> Array:

@@ -3,6 +3,7 @@
 Every chain starts at the moments of the release plus *fresh* noise of the same laws, made positive: the starts are as
 far apart as the noise is wide, so that chains which agree have forgotten them. Three windows of warm-up learn along
 which directions shares and means move together. Draws go on until every reported number has mixed, up to a public cap.
+One number needs no chains (`one_number`).
 """
 
 import os
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.convergence import until_mixed
+from discreet.inference.gaussian.one_number import draw_one_number, is_one_number
 from discreet.inference.gaussian.unseen_moments import MomentTarget, likely_rows
 from discreet.numerics.arrays import Array
 
@@ -56,7 +58,12 @@ def sample_moments(
     draws: int = DRAWS,
     most: int = MOST_DRAWS,
 ) -> SampleMoments:
-    """Draws of the unseen moments given the release, from four chains; what users see of them is what must mix."""
+    """Draws of the unseen moments given the release, from four chains; what users see of them is what must mix.
+
+    Of one number there is a better way than chains: its draws are independent, and look like four short chains.
+    """
+    if is_one_number(target):
+        return _independent(target, rng, draws)
     chains = _Chains.started(target, rng)
     for sweeps, wide in WINDOWS:
         chains = chains.redirected(chains.advance(sweeps, wide, progress)["points"])
@@ -64,6 +71,13 @@ def sample_moments(
         lambda count: chains.advance(count, 1.0, progress), draws, most, lambda drawn: reported(_named(target, drawn))
     )
     return _named(target, found)
+
+
+def _independent(target: MomentTarget, rng: np.random.Generator, draws: int) -> SampleMoments:
+    mean, variance = (found.reshape(CHAINS, draws) for found in draw_one_number(target, CHAINS * draws, rng))
+    size = np.full((CHAINS, draws), target.unseen.size)
+    shares, means = np.ones((CHAINS, draws, 1)), mean[..., np.newaxis, np.newaxis]
+    return SampleMoments(size, shares, means, variance[..., np.newaxis, np.newaxis])
 
 
 @dataclass(frozen=True, eq=False)

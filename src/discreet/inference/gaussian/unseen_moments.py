@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import QueryError
+from discreet.inference.gaussian.correlation_priors import CorrelationPrior, Lkj
 from discreet.inference.gaussian.gaussian_system import GaussianSystem
 from discreet.inference.gaussian.released_sums import Term
 from discreet.numerics.arrays import Array, Integers
@@ -36,12 +37,13 @@ __all__ = ["MOST_CELLS", "BoxPrior", "MomentTarget", "cells_of", "dummies", "lik
 MOST_CELLS = 20_000  # combinations of levels that are gone through for every gradient
 SIZE_NODES = 400  # totals at which the prior of a private number of rows is kept
 LEAST_SCALE = 0.1  # of noise in whole numbers: below, it is hardly there
+MODERATE = Lkj(2.0)  # correlations vanish at the edge of what is positive
 LEAST_CONCENTRATION = 0.25  # of a cell, however many there are
 
 
 @dataclass(frozen=True)
 class BoxPrior:
-    """Weak priors within the bounds: of a variance as a share of its room, Beta(low, high); of correlations, LKJ.
+    """Weak priors within the bounds: of a variance as a share of its room, Beta(low, high); of correlations, their own.
 
     A mean is Beta(means, means) between its bounds. Where bounds are wide, mean and deviation lie beside their ends,
     and a prior without mass there would shut them out as long as noise hides them: hence small `means` and `low`.
@@ -50,7 +52,7 @@ class BoxPrior:
 
     low: float
     high: float
-    lkj: float = 2.0
+    correlations: CorrelationPrior = MODERATE
     slopes: float = 0.0
     residual: tuple[float, float] = (0.5, 2.0)
     means: float = 0.5
@@ -234,5 +236,6 @@ def priors_of(
     low, high = np.full(p, box.low), np.full(p, box.high)
     if box.slopes:
         low[-1], high[-1] = box.residual
-    nodes = Nodes(np.array(conjugate, dtype=bool), box.means, low, high, box.lkj, box.slopes)
+    whole, single = box.correlations.powers(sum(not own for own in conjugate[: p - 1 if box.slopes else p]))
+    nodes = Nodes(np.array(conjugate, dtype=bool), box.means, low, high, whole, single, box.slopes)
     return nodes, Conjugates(mean, precision, shape, rate) if any(conjugate) else None

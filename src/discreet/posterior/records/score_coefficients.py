@@ -32,7 +32,10 @@ from discreet.queries.losses.base import Loss
 
 __all__ = ["ScoreCoefficients"]
 
-TAU, LEAST_TAU = 2.0, 2.0  # deviation of margins under the prior that stands in for none; of the intercept's
+TAU = 2.0  # deviation of margins under the prior that stands in for none
+# … of the intercept: shares down to one in a thousand. With 2, 90% intervals of an intercept of -3.7 that noise hides
+# held it in 45% of simulated releases, with 4 in 75%; half as wide again there, and the same where scores are clear
+INTERCEPT_TAU = 4.0
 NODES, RAW_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 WEIGHTS = RAW_WEIGHTS / RAW_WEIGHTS.sum()
 HALVINGS = 60
@@ -212,7 +215,7 @@ class ScoreCoefficients(Posterior):
             slopes = walk.map[1:, 1:] @ walk.frame.basis
             found = np.zeros((len(walk.map), len(walk.map)))
             found[1:, 1:] = slopes @ slopes.T * np.trace(walk.spread) / TAU**2
-            found[0, 0] = walk.map[0, 0] ** 2 / LEAST_TAU**2
+            found[0, 0] = walk.map[0, 0] ** 2 / INTERCEPT_TAU**2
             return found
         each = np.full(len(self._towards), self.precision)
         each[0] = self.precision / (1.0 + sum(1.0 / size for size in self.evidence.terms.blocks))

@@ -129,7 +129,7 @@ def _along_features(released: Any, nodes: Any, at: Any, inverse: Any, i: Any, j:
     rest = at.room[y] - own
     if not (ratio > LEAST and rest > 0.0):
         return -np.inf
-    value = (nodes.lkj - 1.0) * np.log(ratio) + (nodes.high[y] - 1.0) * np.log(rest)
+    value = _shape(nodes, k, i, j, t, ratio) + (nodes.high[y] - 1.0) * np.log(rest)
     value += _noise_at(released, at, y, y, own)
     value += _noise_at(released, at, i, j, at.within[i, j] + t)
     value += _noise_at(released, at, i, y, at.within[i, y] + slopes[j] * t)
@@ -138,7 +138,7 @@ def _along_features(released: Any, nodes: Any, at: Any, inverse: Any, i: Any, j:
     own, room = at.within[i, i] + t, at.room[i] - at.within[i, i] - t
     if not (own > 0.0 and room > 0.0):
         return -np.inf
-    power = nodes.low[i] - 1.0 - 0.5 * (y - 1.0) - (nodes.lkj - 1.0)
+    power = nodes.low[i] - 1.0 - 0.5 * (y - 1.0) - nodes.whole - nodes.single
     return value + power * np.log(own) + (nodes.high[i] - 1.0) * np.log(room)
 
 
@@ -174,13 +174,13 @@ def _prior(nodes: Any, at: Any, inverse: Any, i: Any, j: Any, t: Any) -> Any:
         ratio = 1.0 + t * k[i, i] if i == j else (1.0 + t * k[i, j]) ** 2 - t * t * k[i, i] * k[j, j]
         if not ratio > LEAST:
             return -np.inf
-        value += (nodes.lkj - 1.0 - (1.0 if target else 0.0)) * np.log(ratio)
+        value += _shape(nodes, k, i, j, t, ratio) - (np.log(ratio) if target else 0.0)
         if i == j:
             a, b, own = nodes.low[i], nodes.high[i], at.within[i, i] + t
             rest = at.room[i] - own
             if not (rest > 0.0 and own > 0.0):
                 return -np.inf
-            power = a - 1.0 - 0.5 * (m - 1.0) - (nodes.lkj - 1.0)
+            power = a - 1.0 - 0.5 * (m - 1.0) - nodes.whole - nodes.single
             value += power * np.log(own) + (b - 1.0) * np.log(rest)
         if not target:
             return value
@@ -204,6 +204,23 @@ def _prior(nodes: Any, at: Any, inverse: Any, i: Any, j: Any, t: Any) -> Any:
             value -= np.log(product)
             product = 1.0
     return value - np.log(product) + (nodes.low[y] - 1.0) * np.log(residual)
+
+
+@inner
+def _shape(nodes: Any, k: Any, i: Any, j: Any, t: Any, ratio: Any) -> Any:
+    """Log-prior of correlations along an entry, but for what its own variance has to do with it."""
+    value = nodes.whole * np.log(ratio)
+    if nodes.single == 0.0:
+        return value
+    product, inside = 1.0, t * (1.0 + t * k[i, j]) / ratio
+    for a in range(k.shape[0]):
+        if i == j:
+            less = t / ratio * k[a, i] ** 2
+        else:
+            less = 2.0 * inside * k[a, i] * k[a, j]
+            less -= t * t / ratio * (k[j, j] * k[a, i] ** 2 + k[i, i] * k[a, j] ** 2)
+        product *= 1.0 - less / k[a, a]
+    return value - nodes.single * np.log(product) if product > 0.0 else -np.inf
 
 
 @inner

@@ -3,8 +3,8 @@
 noise       released = n · (moments per row) + noise, term by term
 shares      Dirichlet on the cells, in their log-linear parameters: Σ concentration log share
 means       Beta(a, a) between the bounds in the coordinates' own cells: sech^2a
-variances   of features, W_jj / v_j ~ Beta(a, b), correlations LKJ; a target's slopes Cauchy, its residual variance
-            Beta(a, b) of its room
+variances   of features, W_jj / v_j ~ Beta(a, b), correlations
+            |R|^whole / Π (R^-1)_jj^single; a target's slopes Cauchy, its residual variance Beta(a, b) of its room
 conjugate   `conjugate_numbers` instead
 
 It is a density in the point x and the entries of W.
@@ -128,13 +128,28 @@ def covariance_prior(nodes: Any, conjugates: Any, unseen: Any, at: Any) -> Any:
         if nodes.conjugate[j]:
             continue
         # d covariance = Π own^((boxed - 1) / 2) d correlations d variances
-        power = nodes.low[j] - 1.0 - 0.5 * (boxed - 1.0) - (nodes.lkj - 1.0)
-        value += power * np.log(at.within[j, j]) + 2.0 * (nodes.lkj - 1.0) * np.log(at.lower[j, j])
+        power = nodes.low[j] - 1.0 - 0.5 * (boxed - 1.0) - nodes.whole - nodes.single
+        value += power * np.log(at.within[j, j]) + 2.0 * nodes.whole * np.log(at.lower[j, j])
+        if nodes.single > 0.0:
+            value -= nodes.single * np.log(inverse_entry(at.lower, features, j))
     if nodes.slopes > 0.0 and not nodes.conjugate[p - 1]:
         value += _target(nodes, at)
     if conjugates is not None and value > -np.inf:
         value += conjugate_numbers(nodes.conjugate, conjugates, unseen, at)
     return value
+
+
+@inner
+def inverse_entry(lower: Any, m: Any, j: Any) -> Any:
+    """Entry (j, j) of the inverse of the matrix whose Cholesky factor this is, of its leading m columns."""
+    column, total = np.empty(m), 0.0
+    for a in range(j, m):
+        column[a] = 1.0 if a == j else 0.0
+        for b in range(j, a):
+            column[a] -= lower[a, b] * column[b]
+        column[a] /= lower[a, a]
+        total += column[a] ** 2
+    return total
 
 
 @inner

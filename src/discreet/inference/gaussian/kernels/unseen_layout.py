@@ -49,7 +49,8 @@ class Nodes(NamedTuple):
     means: float  # a of the weak prior of a mean between its bounds: Beta(a, a)
     low: Array  # a and b of the weak prior of a variance, as a share of its room: Beta(a, b)
     high: Array
-    lkj: float  # weak prior of correlations
+    whole: float  # weak prior of correlations R: |R|^whole / Π (R^-1)_jj^single
+    single: float
     slopes: float  # Cauchy scale of a target's slopes; 0 where no number is a target
 
 
