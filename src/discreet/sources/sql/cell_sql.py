@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 __all__ = [
+    "HALVES",
     "LARGEST_EXACT_DOUBLE",
     "ONCE",
     "RAW",
@@ -61,8 +62,9 @@ LARGEST_EXACT_DOUBLE = 2**53
 LARGEST_PRODUCT = 2**62  # of two axes in 64 bits
 TINY = 2.0**-60  # grid steps, which are lost when 1/2 is added
 
-# What a sum over rows knows: the public number of rows, or None, and the largest term.
-WITHIN = "within"
+# What a sum over rows knows: the public number of rows, or None, and the largest term. And, where halves of axes are
+# whole numbers, its terms without their power of two, and that: a sum of so few bits more has room in 64.
+WITHIN, HALVES = "within", "halves"
 
 # A select whose columns are used again and again: an engine that would write them out at each use is kept from it.
 ONCE = "once"
@@ -251,6 +253,8 @@ def total(halves: "Sequence[exp.Expr]", axes: tuple[Axis, ...], rows_at_most: in
         terms = _product([exp.cast(v, "decimal(19, 0)") if wide else cast(v, "bigint") for v in values])
     found = exp.Sum(this=terms)
     found.meta[WITHIN] = (rows_at_most, unit)
+    if unit < LARGEST_EXACT_DOUBLE and all(axis.reach % 2 == 0 for axis in axes):
+        found.meta[HALVES] = (cast(_product([half.copy() for half in halves]), "bigint"), 2 ** len(axes))
     return found
 
 
