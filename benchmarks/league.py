@@ -35,7 +35,7 @@ from discreet.sources.dataset import Dataset, Design
 from discreet.sources.scores.score_sources import LocalScores
 
 EPSILONS, DELTA = (0.1, 0.5, 1.0, 3.0), 1e-5
-CS = (0.01, 0.1, 1.0, 10.0, 100.0)
+CS = (1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0)
 BALL = 4.0  # of OPS: about what its prior gives the coefficients
 PEERS = ("short", "OPS", "dpl C=1", "dpl best")
 COLUMNS = ("scores", *PEERS, "base", "no privacy")

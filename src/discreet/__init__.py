@@ -93,6 +93,7 @@ _HOME = {
     "release": "pipeline",
     "release_all": "pipeline",
     "report": "report",
+    "report_pages": "report",
     "score": "planning.held_out",
     "simulate": "pipeline",
     "suspicion": "guarantee",

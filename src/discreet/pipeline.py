@@ -1,7 +1,7 @@
 """The straight line: `release`, several at once, `release_all`, and their twin without a ledger, `simulate`."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -20,7 +20,18 @@ from discreet.schema import Person, Schema
 from discreet.schema.row_counts import ShareSizes
 from discreet.sources import CodedRows, Dataset
 
-__all__ = ["Paid", "check_types", "purchase", "query_of", "release", "release_all", "simulate"]
+__all__ = [
+    "Paid",
+    "check_dataset",
+    "check_types",
+    "drawn_table",
+    "purchase",
+    "query_of",
+    "release",
+    "release_all",
+    "simulate",
+    "simulations",
+]
 
 T = TypeVar("T")
 
@@ -29,6 +40,12 @@ FAILED = (
     "nothing"
 )
 INTERRUPTED = "interrupted: the request stays charged, and the same request again resumes it and costs nothing"
+ORDERS = {
+    "release": "release(model, dataset, mechanism, ledger)",
+    "simulate": "simulate(model, dataset, mechanism, runs=…)",
+    "plan": "plan(model, mechanism, schema=…)",
+    "compare": "compare(model, budget, schema=…, mechanisms=[…])",
+}
 NOT_SIMULATED = "the simulation could not be computed on this dataset"
 
 
@@ -92,13 +109,12 @@ def purchase(requests: Sequence[tuple[Model, Dataset, Mechanism]], ledger: Ledge
     queries: list[Query] = []
     for model, dataset, mechanism in requests:
         check_types("release", model, mechanism)
-        if not isinstance(dataset, Dataset):
-            raise QueryError(f"release dataset must be what dc.open returns, got a {type(dataset).__name__}")
+        check_dataset("release", dataset)
         queries.append(query_of(model, mechanism, dataset.schema))
         mechanism.check_source(queries[-1], dataset)
         asked.append((mechanism.guarantee(queries[-1]), recipe_of(model, dataset.id, dataset.schema, mechanism)))
     if not isinstance(ledger, Ledger):
-        raise QueryError(f"release ledger must be a Ledger, got a {type(ledger).__name__}")
+        raise QueryError(f"release ledger must be a Ledger, got {_got(ledger)}{_order('release')}")
     entries = ledger.reserve_all(asked)
     return tuple(Paid(*each, ledger) for each in zip(requests, queries, entries, strict=True))
 
@@ -107,7 +123,24 @@ def check_types(verb: str, model: Any, mechanism: Any) -> None:
     """Arguments in the wrong place get words, not an AttributeError."""
     for name, thing, registry in (("model", model, MODELS), ("mechanism", mechanism, MECHANISMS)):
         if type(thing) not in registry.values():  # a subclass could do anything under the name of its parent
-            raise QueryError(f"{verb} {name} must be one of {sorted(registry)}, got {thing!r}")
+            raise QueryError(f"{verb} {name} must be one of {sorted(registry)}, got {_got(thing)}{_order(verb)}")
+
+
+def check_dataset(verb: str, dataset: Any) -> None:
+    """Rows are seen through what `dc.open` returns."""
+    if not isinstance(dataset, Dataset):
+        raise QueryError(f"{verb} dataset must be what dc.open returns, got {_got(dataset)}{_order(verb)}")
+
+
+def _got(thing: Any) -> str:
+    """What was given, by its type alone: the text of a frame would show its rows."""
+    if isinstance(thing, type):
+        return f"the class {thing.__name__}, which is to be called with its arguments"
+    return "nothing" if thing is None else f"a {type(thing).__name__}"
+
+
+def _order(verb: str) -> str:
+    return f": the order is {ORDERS[verb]}" if verb in ORDERS else ""
 
 
 def query_of(model: Model, mechanism: Mechanism, schema: Schema) -> Query:
@@ -169,9 +202,30 @@ def simulate(
     its prior says when `n` is not given. `schema` declares the columns where the model does not imply them. Without a
     seed the real noise source is used. `progress` is called with the number of runs done.
     """
+    releases = []
+    for release, _ in simulations(model, dataset, mechanism, runs=runs, seed=seed, n=n, schema=schema):
+        releases.append(release)
+        if progress is not None:
+            progress(len(releases))
+    return releases
+
+
+def simulations(
+    model: Model,
+    dataset: Dataset | None,
+    mechanism: Mechanism,
+    *,
+    runs: int,
+    seed: int | None = None,
+    n: int | None = None,
+    schema: Schema | None = None,
+) -> Iterator[tuple[Release, Dataset]]:
+    """The releases of `simulate` one by one, each with the table that it is of."""
     if not isinstance(runs, int) or isinstance(runs, bool) or runs < 1:
         raise QueryError(f"simulate runs must be a whole number from 1, got {runs!r}")
     check_types("simulate", model, mechanism)
+    if dataset is not None:
+        check_dataset("simulate", dataset)
     if dataset is not None and (n is not None or schema is not None):
         raise QueryError("simulate must get either a dataset or n= and schema=, got both")
     facts = dataset.schema if dataset is not None else _sized(schema or model.implied_schema(), n)
@@ -182,17 +236,13 @@ def simulate(
     recipe = recipe_of(model, "simulation" if dataset is None else dataset.id, facts, mechanism)
     rng = np.random.default_rng(seed)
     noise: NoiseSource = SystemNoise() if seed is None else SeededNoise(np.random.SeedSequence([seed, 1]))
-    releases = []
-    for done in range(runs):
-        truth, table = (None, dataset) if dataset is not None else _draw(model, query, n, rng)
+    for _ in range(runs):
+        truth, table = (None, dataset) if dataset is not None else drawn_table(model, query, n, rng)
         assert table is not None
         truth = None if truth is None else mechanism.reported(query, truth)
         work = partial(mechanism.apply, noise, query, table)
         value = work() if dataset is None else _bare(work, NOT_SIMULATED, "interrupted: nothing was charged")
-        releases.append(Release(recipe, guarantee, value, "", private=False, truth=truth))
-        if progress is not None:
-            progress(done + 1)
-    return releases
+        yield Release(recipe, guarantee, value, "", private=False, truth=truth), table
 
 
 def _sized(schema: Schema | None, n: int | None) -> Schema:
@@ -209,11 +259,18 @@ def _sized(schema: Schema | None, n: int | None) -> Schema:
     return schema
 
 
-def _draw(model: Model, query: Query, n: int | None, rng: np.random.Generator) -> tuple[dict[str, Any], Dataset]:
-    """Parameters and the rows that are used: those that a rule excludes add nothing and are left out."""
+def drawn_table(
+    model: Model, query: Query, n: int | None, rng: np.random.Generator, most: int | None = None
+) -> tuple[dict[str, Any], Dataset]:
+    """Parameters and the rows that are used: those that a rule excludes add nothing and are left out.
+
+    With `most`, a smaller table of the same law: as many rows as if this were the largest number of them.
+    """
     sizes = query.sizes
     whole = sizes.whole if isinstance(sizes, ShareSizes) else sizes
     used = n if n is not None and query.schema.relation == "add-remove" else whole.sample(rng)
+    if most is not None and query.largest_total > most:
+        used = round(used * most / query.largest_total)
     truth, columns = _rows(model, query, used, rng)
     unit = query.schema.unit
     persons = np.arange(used) % max(query.largest_total // unit.max_records, 1) if isinstance(unit, Person) else None

@@ -47,3 +47,18 @@ def test_refusals(run: Callable, study: Callable) -> None:
         ran = run("plan", "study.toml", "--only", "smoking", *words, *QUICK)
         assert (ran.code, ran.out) == (4, "")
         assert said in ran.err
+
+
+def test_what_is_expected_of_a_column_is_typed(run: Callable, study: Callable) -> None:
+    study()
+    ran = run("plan", "study.toml", "--only", "smoking", "--expect", "smoker=0.3", "--runs", "3")
+    assert (ran.code, ran.err) == (0, "")
+    assert "of tables as they are expected to be" in " ".join(ran.out.split())
+    both = ("--expect", "ward=0.5,0.3,0.2", "--expect", "fever=0.1", "--expect", "smoker=0.3")
+    assert run("plan", "study.toml", "--only", "fevers", *both, "--runs", "3", "--json").document["releases"][0][
+        "expected"
+    ]
+    for bad in ("smoker", "smoker=few", "=0.3"):
+        refused = run("plan", "study.toml", "--only", "smoking", "--expect", bad)
+        assert (refused.code, refused.err.count("\n")) == (4, 1)
+        assert "must be COLUMN=NUMBERS, as in age=50,15" in refused.err

@@ -199,3 +199,17 @@ def test_a_run_killed_between_reserve_and_settle_is_finished_without_a_second_ch
     assert [(entry.status, str(entry.spend)) for entry in ledger.entries()] == [("settled", "0.5")]
     assert str(ledger.spent()) == "0.5"
     ledger.verify()
+
+
+@pytest.mark.parametrize("words", [("show",), ("verify",), ("head",)])
+def test_a_study_in_the_place_of_a_ledger_is_answered_with_its_ledger(
+    run: Callable, study: Callable, words: tuple[str, ...]
+) -> None:
+    folder = study()
+    for given, kind in (("study.toml", "study"), (str(folder), "folder")):
+        refused = run("ledger", *words, given)
+        assert refused.code == 5
+        assert f"must be a ledger, got the {kind} {given!r}: the ledger of its study is" in refused.err
+        assert "study.ledger" in refused.err
+    (folder / "broken.toml").write_text("[")
+    assert "name the file that 'broken.toml' calls ledger" in run("ledger", *words, "broken.toml").err

@@ -1,6 +1,8 @@
 """`discreet report` writes one page of releases that were saved, under the names of their study, with its ledger."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 
 def test_the_command_writes_the_page_of_a_study(run: Callable, study: Callable) -> None:
@@ -33,3 +35,28 @@ def test_what_is_no_release_or_no_page_is_refused(study: Callable, run: Callable
         assert (refused.code, refused.err.count("\n")) == (4, 1)
         assert said in refused.err
     assert not (folder / "page.pdf").exists()
+
+
+def test_more_than_twelve_releases_get_a_page_each(run: Callable, study: Callable) -> None:
+    folder = study()
+    assert run("release", "study.toml", "--only", "smoking", "--quiet").code == 0
+    names = [f"copy {k}.release.json" for k in range(13)]
+    for name in names:
+        (folder / name).write_bytes((folder / "smoking.release.json").read_bytes())
+    together = run("report", *names[:12], "-o", "few.html", "--json")
+    assert together.document["page"] == "few.html"
+    assert "pages" not in together.document
+    assert not (folder / "few").exists()
+    ran = run("report", *names, "-o", "many.html", "--ledger", "study.ledger", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.document["pages"] == [f"many/copy-{k}.html" for k in range(13)]
+    assert sorted(path.name for path in (folder / "many").iterdir()) == sorted(
+        Path(p).name for p in ran.document["pages"]
+    )
+    assert "The ledger</h2>" in (folder / "many.html").read_text()
+    assert "The ledger</h2>" not in (folder / "many" / "copy-0.html").read_text()
+    assert "one for each release, in 'many'" in " ".join(run("report", *names, "-o", "many.html").out.split())
+    (folder / "file").write_text("in the way")
+    refused = run("report", *names, "-o", "file.html", "--json")
+    assert (refused.code, refused.err.count("\n")) == (5, 1)
+    assert json.loads(refused.out)["error"]["message"].startswith("report --out must be a file that can be written")

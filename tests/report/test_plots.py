@@ -157,3 +157,17 @@ def test_short_names_stay_different() -> None:
     assert len(set(found)) == 4
     assert max(map(len, found)) <= 24
     assert found[-1] == "short"
+
+
+def test_a_picture_that_cannot_be_saved_is_refused_in_words(tmp_path: Path) -> None:
+    chart = dc.plots.density(made("probability").posterior())
+    with pytest.raises(dc.QueryError, match=r"in a folder that is there, got .*: make "):
+        dc.plots.save(chart, tmp_path / "no" / "where.svg")
+    with pytest.raises(dc.QueryError, match=r"must be a chart of dc\.plots, got a Release"):
+        dc.plots.save(made("probability"), tmp_path / "release.svg")
+    (tmp_path / "folder.svg").mkdir()
+    with pytest.raises(dc.QueryError, match=r"a file that can be written, got .*: Is a directory"):
+        dc.plots.save(chart, tmp_path / "folder.svg")
+    with pytest.raises(dc.QueryError, match="must end in"):
+        dc.plots.save(chart, tmp_path / "chart.pdf")
+    assert dc.plots.save(chart, tmp_path / "chart.svg").read_text().startswith("<svg")

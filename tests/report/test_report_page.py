@@ -189,3 +189,49 @@ def test_every_pair_has_a_page() -> None:
     for pair in one_per_pair():
         (release,) = dc.simulate(pair.model, pair.dataset(), pair.mechanism, runs=1, seed=1)
         assert problems(dc.report({pair.name: release})) == [], pair.name
+
+
+def many(count: int) -> dict[str, dc.Release]:
+    """So many releases, of which every other is a second name of the first."""
+    kinds = ("probability", "draws")
+    return {f"question {k}": made(kinds[k % 2]) for k in range(count)}
+
+
+def addresses(document: str) -> list[str]:
+    """Where a page leads to beside itself."""
+    found = {value for _, name, value in Read(document).attributes if name in ("href", "src")}
+    return sorted(value for value in found if not value.startswith("#") and value != "data:,")
+
+
+def test_many_releases_get_a_page_each_and_an_index_that_grows_by_a_line() -> None:
+    """Names that a path could not hold are letters and digits there; the index itself may be called as one likes."""
+    counted: list[int] = []
+    releases = {"../up": made("probability"), **many(2)}
+    pages = dc.report_pages(releases, name="what we may show", later=["not yet"], progress=counted.append)
+    assert list(pages) == [
+        "what we may show.html",
+        "what we may show/up.html",
+        "what we may show/question-0.html",
+        "what we may show/question-1.html",
+    ]
+    assert counted == [1, 1, 1]
+    index, *others = pages.values()
+    apart = "what%20we%20may%20show"
+    assert addresses(index) == [f"{apart}/question-0.html", f"{apart}/question-1.html", f"{apart}/up.html"]
+    assert "not released yet" in index
+    assert len(index) < 20_000 < len(others[0])
+    for one, name in zip(others, releases, strict=True):
+        assert addresses(one) == [f"../{apart}.html"]
+        assert problems(one) == [f"../{apart}.html"]
+        assert f"<h1>{name}</h1>" in one
+    assert dc.report_pages(releases, name="what we may show", later=["not yet"]) == pages
+    with pytest.raises(dc.QueryError, match="without a folder, got 'a/b'"):
+        dc.report_pages(releases, name="a/b")
+
+
+def test_a_page_for_each_says_what_one_page_says() -> None:
+    """Found, promised, fits, again: the same words, but for the heads of the pages."""
+    one = Read(dc.report(many(2))).words
+    for page_of in list(dc.report_pages(many(2)).values())[1:]:
+        body = Read(page_of).words.partition("What was asked")[2].partition("Written by")[0]
+        assert body in one

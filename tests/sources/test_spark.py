@@ -6,6 +6,7 @@ are functions `agrees_…`, `refuses_…` and so on; those of more rows or anoth
 
 import math
 import random
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -101,14 +102,18 @@ def codes(frame: Any, columns: dict[str, Any], rows: int) -> dict[str, list[int 
 
 
 def agrees_on_sums_in_every_arithmetic(spark: Running) -> None:
-    """Doubles, 64 bits cut in parts, decimals: by the public number of rows, and in spite of a wrong one."""
+    """Doubles, 64 bits of terms or of their halves or cut in parts, decimals: by the public number of rows, and in
+    spite of a wrong one.
+    """
     draw = np.random.default_rng(5)
     columns = {"a": dc.Bounded(-1.7, 1e6, grid=0.001), "b": dc.Bounded(5.3, 7.9), "c": dc.Count(2**31)}
+    columns["d"] = dc.Bounded(0, 100)  # halves of its steps are whole numbers
     table = pa.table({name: draw.uniform(-0.1, 1.1, 300) * column.upper for name, column in columns.items()})
     frame, own = spark.frame(table), dc.open(table, dc.Schema(columns), id="t").source
-    pairs = [("a",), ("c",), ("a", "a"), ("b", "c"), ("c", "c")]
+    pairs = [("a",), ("c",), ("a", "a"), ("d", "d"), ("b", "c"), ("c", "c")]
     source = engine.opened_in_spark(frame, dc.Schema(columns), "t")
-    for n in (1, 2**29, 2**48 - 1):
+    halves = 2**64 // Sum.of(dc.Schema(columns), "squares", "d", "d").unit
+    for n in (1, halves, 2**29, 2**48 - 1):
         schema = dc.Schema(columns, n=n)
         asked = Statistics(schema, tuple(Sum.of(schema, "*".join(pair), *pair) for pair in pairs))
         assert plain(source.statistics(asked)) == plain(own.statistics(asked)), n
@@ -437,6 +442,20 @@ def neighbours_have_equal_events(spark: Running, pairs: int = 5) -> None:
         assert 0 < max(l1_distance(query, one, answers[0]) for one in answers) <= moves * query.l1
 
 
+def runs_what_its_guide_shows(spark: Running, folder: Path) -> None:
+    """The block of docs/guides/spark.md, on a table of the name that it has there."""
+    page = Path(__file__).parents[2] / "docs" / "guides" / "spark.md"
+    (code,) = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    spark.session.sql("CREATE DATABASE clinic")
+    visits = pa.table({"patient_id": list(range(40)) * 2, "smoker": [0, 1] * 40, "age": list(range(20, 100))})
+    spark.frame(visits).write.saveAsTable("clinic.visits")
+    ledger = dc.Ledger.create(folder / "guide.ledger", dc.Budget(epsilon=1.0))
+    held = {"spark": spark.session, "ledger": ledger}
+    exec(compile(code, page.name, "exec"), held)
+    assert held["release"].private
+    spark.session.sql("DROP DATABASE clinic CASCADE")
+
+
 def hostile_query(schema: dc.Schema) -> Statistics:
     """Counts, sums and products of every column of `ASKED`."""
     levels = [name for name, column in ASKED.items() if column.holds == "levels"]
@@ -464,7 +483,8 @@ def test_spark_is_the_embedded_engine_bit_for_bit(
     spark: Running, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     before = spark.said.read_bytes()
-    for part in (*PARTS, partial(reads_what_a_study_names, folder=tmp_path)):
+    own = (partial(part, folder=tmp_path) for part in (reads_what_a_study_names, runs_what_its_guide_shows))
+    for part in (*PARTS, *own):
         part(spark)
         assert spark.said.read_bytes() == before, getattr(part, "__name__", "studies")
         assert capfd.readouterr() == ("", ""), getattr(part, "__name__", "studies")

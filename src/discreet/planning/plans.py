@@ -15,9 +15,11 @@ from discreet.ledger import Ledger
 from discreet.mechanisms import Mechanism
 from discreet.models import Model
 from discreet.pipeline import check_types
+from discreet.planning.draw_errors import DrawError
+from discreet.planning.expected_tables import Expectation, expected_runs
 from discreet.planning.public_records import PublicRecords, public_records
 from discreet.planning.shares import Share, shares_of
-from discreet.planning.simulated_runs import Runs, chance, simulated_runs
+from discreet.planning.simulated_runs import Runs, adjusted_runs, simulated_runs
 from discreet.planning.wanted_width import Measure, Reached, least_budget
 from discreet.queries.cell_classes import cells_in_words
 from discreet.recipe import spelled
@@ -30,12 +32,19 @@ __all__ = ["Plan", "check_schema", "named", "plan", "plan_of"]
 
 RUNS, SPREAD_RUNS = 200, 100
 NORMAL_WIDTH = 3.29  # of a 90% interval, in deviations
+EXPECTED_RUNS = 40  # of tables that are all alike
+FEWEST = 20  # tables, of which it can be said where eight of ten are
+FAR_APART = 1.5  # widths of different tables, above which an average alone says little
 DROWNED = 0.8  # of the width of the prior: a release that leaves more of it is not worth its budget
 
 
 @dataclass(frozen=True)
 class Plan(Told):
-    """What a release would give; figures are averages over the prior, simulated. Widths are of 90% intervals."""
+    """What a release would give. Widths are of 90% intervals.
+
+    Figures are averages over simulated tables: those that prior and schema allow, or tables as they are expected to be
+    where `expected` says so. `tables` has the widths that a tenth of these tables stay below, and a tenth exceed.
+    """
 
     guarantee: Guarantee
     noise: dict[str, float]
@@ -53,7 +62,10 @@ class Plan(Told):
     cells: dict[str, str] = field(default_factory=dict)  # what each column does with other cells than good ones
     rows: str = ""  # what the figures mean where nothing is known of how many rows are used
     warnings: tuple[str, ...] = ()  # bounds and priors that contradict each other, budgets that say nothing
+    draw: DrawError | None = None  # where one draw was asked for
     width_error: dict[str, float] | None = None  # of the average, by the chance of the simulation: two deviations
+    tables: dict[str, tuple[float, float]] | None = None
+    expected: bool = False
 
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
@@ -81,12 +93,7 @@ class Plan(Told):
         ]
         if self.law is not None:
             found.append(("law", str(self.law)))
-        if self.width is None or self.coverage is None:
-            found.append(("width", "no interval: what is released is a draw of a tempered posterior"))
-        else:
-            covered = f"{self.coverage:.1%} ± {self.coverage_error:.1%}"
-            widths = named(self.width, self.width_error)
-            found.append(("width", f"{widths} on average for 90% intervals, which cover {covered}"))
+        found += self._widths()
         found.append(
             ("error", f"{named(self.error)} root mean square of the estimate, over {self.runs} simulated runs")
         )
@@ -94,14 +101,41 @@ class Plan(Told):
         found += [("rows", self.rows)] if self.rows else []
         return found + (self.public.lines() if self.public is not None else [])
 
+    def _widths(self) -> list[tuple[str, str]]:
+        """What intervals are like, on average and from table to table."""
+        if self.width is None:
+            return [("width", "no interval: what is released is a draw of a tempered posterior")]
+        widths = named(self.width, self.width_error)
+        if self.expected:
+            return [("width", f"{widths} on average for 90% intervals, of tables as they are expected to be")]
+        covered = f"{self.coverage:.1%} ± {self.coverage_error:.1%}"
+        lines = [("width", f"{widths} on average for 90% intervals, which cover {covered}")]
+        spread = {name: ends for name, ends in (self.tables or {}).items() if ends[1] > FAR_APART * ends[0]}
+        if spread:
+            ends = ", ".join(
+                f"{f'{name} ' if len(self.width) > 1 else ''}{low:.3g} to {high:.3g}"
+                for name, (low, high) in spread.items()
+            )
+            lines.append(
+                (
+                    "tables",
+                    f"{ends} in 8 of 10 tables that the prior allows; what is expected of yours narrows it: expect=",
+                )
+            )
+        return lines
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         public = None if self.public is None else self.public.to_json()
         law = None if self.law is None else vars(self.law)
         reached = None if self.reached is None else {**self.reached.to_json(), "mechanism": spelled(self.mechanism)}
         made = {
-            name: value for name, value in vars(self).items() if name not in ("cells", "mechanism", "rows", "share")
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("cells", "draw", "mechanism", "rows", "share")
         }
+        made |= {} if self.draw is None else {"draw": vars(self.draw)}
+        made = {name: value for name, value in made.items() if name not in ("expected", "tables") or value}
         made |= {} if self.share is None else {"share": self.share.to_json()}
         made |= {"warnings": list(self.warnings)}
         return {**made, "guarantee": self.guarantee.to_json(), "public": public, "law": law, "reached": reached}
@@ -117,6 +151,7 @@ def plan(
     width: float | Mapping[str, float] | None = None,
     rms: float | Mapping[str, float] | None = None,
     ledger: Ledger | None = None,
+    expect: Expectation | None = None,
 ) -> Plan:
     """What to expect of a release, from public facts alone: no data, nothing spent.
 
@@ -131,7 +166,13 @@ def plan(
     With `target`, for direct, diffused and concentrated draws: also how many public records in the prior would make
     the draw meet it, and what the draw costs when some of the table's own records are made public.
 
-    `runs` are simulated tables: 200, or 100 spread evenly over the prior where a width or an error is asked for.
+    Without anything else, widths are averages over tables that are drawn from the prior: weak priors allow very
+    different ones. `expect` says what is known of the table before, in public: `{"age": (50, 15), "smoker": 0.3}`, mean
+    and deviation of numbers, shares of levels (of two, that of the second), for every column that is used. Widths are
+    then those of such tables, their columns independent of each other; release and posterior know nothing of it.
+
+    `runs` are simulated tables: 200, or 100 spread evenly over the prior where a width or an error is asked for,
+    or 40 as they are expected to be.
     """
     check_types("plan", model, mechanism)
     check_schema("plan", schema)
@@ -139,11 +180,16 @@ def plan(
     asked = {measure: value for measure, value in wanted.items() if value is not None}
     if len(asked) > 1:
         raise QueryError(f"plan must get width or rms, got both: width={width!r}, rms={rms!r}")
+    if expect is not None and asked:
+        raise QueryError("plan must get expect, or a width or an error that is asked for, got both")
     for measure, value in asked.items():
         reached, mechanism, found = least_budget(model, mechanism, schema, measure, value, runs or SPREAD_RUNS)
         made = replace(plan_of(model, mechanism, schema, found), reached=reached)
-    if not asked:
-        made = plan_of(model, mechanism, schema, simulated_runs(model, mechanism, schema, runs or RUNS))
+    if expect is not None:
+        found = expected_runs(model, mechanism, schema, expect, runs or EXPECTED_RUNS)
+        made = replace(plan_of(model, mechanism, schema, found), expected=True, tables=None, rows="")
+    elif not asked:
+        made = plan_of(model, mechanism, schema, adjusted_runs(model, mechanism, schema, runs or RUNS))
         made = replace(made, rows=_nearly_all(model, mechanism, schema, made))
     public = None if target is None else public_records(model, mechanism, schema, target)
     share = None if ledger is None else shares_of([made.guarantee], ledger)[0]
@@ -157,11 +203,12 @@ def plan_of(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> P
     return Plan(
         guarantee=mechanism.guarantee(query),
         noise={name: float(law.variance) ** 0.5 for name, law in mechanism.laws(query).items()},
-        width={name: float(values.mean()) for name, values in runs.widths.items()} or None,
+        width={name: runs.width(name) for name in runs.widths} or None,
         coverage=float(runs.hits.mean()) if runs.hits.size else None,
         coverage_error=2 * float(np.sqrt(0.09 / size)) if runs.hits.size else None,
         error={name: float(np.sqrt(values.mean())) for name, values in runs.errors.items()},
-        width_error=({name: 2 * chance(values) for name, values in runs.widths.items()} or None) if size > 1 else None,
+        width_error=({name: 2 * runs.width_error(name) for name in runs.widths} or None) if size > 1 else None,
+        tables=({name: _middle(values) for name, values in runs.widths.items()} or None) if size >= FEWEST else None,
         runs=size,
         complete=_complete(schema.only(query.columns)),
         cells=cells_in_words(schema, query),
@@ -170,6 +217,12 @@ def plan_of(model: Model, mechanism: Mechanism, schema: Schema, runs: Runs) -> P
         warnings=(*model.implausible(schema), *_next_to_nothing(runs)),
         rows=_rows(query.sizes),
     )
+
+
+def _middle(values: Any) -> tuple[float, float]:
+    """Between which eight of ten of them are."""
+    low, high = np.quantile(values, (0.1, 0.9))
+    return float(low), float(high)
 
 
 def _nearly_all(model: Model, mechanism: Mechanism, schema: Schema, made: Plan) -> str:
@@ -196,7 +249,9 @@ def _rows(sizes: Sizes) -> str:
 def _next_to_nothing(runs: Runs) -> tuple[str, ...]:
     """Parameters of which the release would hardly say more than the prior: the noise drowns them."""
     widths = {name: float(values.mean()) for name, values in runs.widths.items()}
-    drowned = [name for name, width in widths.items() if width > DROWNED * NORMAL_WIDTH * runs.spread[name] > 0.0]
+    drowned = [
+        name for name, width in widths.items() if width > DROWNED * NORMAL_WIDTH * runs.spread.get(name, 0.0) > 0.0
+    ]
     if not drowned:
         return ()
     return (

@@ -2,6 +2,6 @@
 
 from discreet.report import plots
 from discreet.report.charts import held_out_curves, profile_bars, save, state_map, tiles
-from discreet.report.page import report
+from discreet.report.page import report, report_pages
 
-__all__ = ["held_out_curves", "plots", "profile_bars", "report", "save", "state_map", "tiles"]
+__all__ = ["held_out_curves", "plots", "profile_bars", "report", "report_pages", "save", "state_map", "tiles"]

@@ -127,7 +127,18 @@ def save(chart: Any, path: str | Path) -> Path:
     every: dict[str, dict[str, Any]] = {".svg": {}, ".png": {"scale_factor": 2}, ".html": {"inline": True}}
     if target.suffix not in every:
         raise QueryError(f"save path must end in .svg, .png or .html, got {target.name!r}")
-    chart.save(str(target), **every[target.suffix])
+    if not hasattr(chart, "to_dict"):
+        raise QueryError(f"save chart must be a chart of dc.plots, got a {type(chart).__name__}")
+    if not target.parent.is_dir():
+        raise QueryError(
+            f"save path must be in a folder that is there, got {str(target)!r}: make {str(target.parent)!r}"
+        )
+    try:
+        chart.save(str(target), **every[target.suffix])
+    except OSError as problem:
+        raise QueryError(
+            f"save path must be a file that can be written, got {str(target)!r}: {problem.strerror}"
+        ) from None
     return target
 
 

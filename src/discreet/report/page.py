@@ -1,11 +1,13 @@
-"""A report: one HTML page of releases and their ledger. A pure function of them: the same bytes twice.
+"""A report: one HTML page of releases and their ledger, or an index with a page for each of many.
 
-Nothing runs in the page and nothing is fetched: pictures are drawn here, once, and tables stand behind them.
+Pure functions of releases and ledger: the same bytes twice. Nothing runs in a page and nothing is fetched: pictures
+are drawn here, once, and tables stand behind them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
+from urllib.parse import quote
 
 from discreet.errors import QueryError
 from discreet.guarantee import suspicion
@@ -16,7 +18,7 @@ from discreet.report.release_reading import ReportedRelease, read
 from discreet.report.release_section import headline, release_section, subtitle
 from discreet.report.style import STYLE
 
-__all__ = ["html_page", "report"]
+__all__ = ["html_page", "report", "report_pages"]
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -38,33 +40,57 @@ def report(
         Names of what a study declares and has not released yet.
     """
     named = _named(releases)
-    places: list[str] = []
-    for name in named:
-        places.append(slug(name, places))
     readings = [read(release, name) for name, release in named.items()]
-    if ledger is not None and not hasattr(ledger, "listed"):
-        raise QueryError(f"report ledger must be a Ledger, as Ledger.open gives one, got a {type(ledger).__name__}")
-    shares = [None if ledger is None else share_of(ledger, reading.release.entry) for reading in readings]
-    written = version("discreet")
+    places = _places(named)
+    shares = _shares(readings, ledger)
     heading = title or (readings[0].name if len(readings) == 1 else f"{len(readings)} private releases")
-    parts = [f'<header class="top"><p class="over">Private Bayesian release</p><h1>{text(heading)}</h1>']
-    if len(readings) == 1:
-        parts.append(paragraph(subtitle(readings[0])))
-    parts.append(paragraph(introduction or _introduction(readings), "quiet") + "</header>")
-    parts.append('<main id="main">')
+    alone = len(readings) == 1
+    parts = [_header(heading, subtitle(readings[0]) if alone else "", introduction or _introduction(readings))]
     if len(readings) + len(later) > 1:
-        parts.append(_index(readings, places, shares, later))
+        parts.append(_index(readings, [f"#{place}" for place in places], shares, later))
     parts += [
-        release_section(reading, place, share, written, alone=len(readings) == 1)
+        release_section(reading, place, share, version("discreet"), alone=alone)
         for reading, place, share in zip(readings, places, shares, strict=True)
     ]
-    if ledger is not None:
-        names = {reading.release.entry: reading.name for reading in readings}
-        body = ledger_section(ledger, names, "ledger-timeline")
-        parts.append('<article id="ledger" aria-labelledby="ledger-title"><p class="over">Budget</p>')
-        parts.append(f'<h2 id="ledger-title">The ledger</h2>{body}</article>')
-    parts.append(f"</main><footer>{paragraph(f'Written by discreet {written}.', 'quiet')}</footer>")
-    return html_page(heading, "".join(parts))
+    return html_page(heading, "".join([*parts, _ledger(readings, ledger), _footer()]))
+
+
+def report_pages(
+    releases: Any,
+    *,
+    name: str = "report",
+    ledger: Any = None,
+    title: str = "",
+    introduction: str = "",
+    later: Sequence[str] = (),
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, str]:
+    """An index of many releases and a page for each of them, by file name: `report.html`, `report/smoking.html`, ….
+
+    However many releases there are, no page grows with them but the index, by a line each. The arguments are those of
+    `report`; `name` is that of the index, without its ending, and of the folder of the others beside it. `progress` is
+    called with 1 after each release.
+    """
+    named = _named(releases)
+    if not isinstance(name, str) or not name or "/" in name or "\\" in name:
+        raise QueryError(f"report_pages name must be that of a file, without a folder, got {name!r}")
+    places, written, pages = _places(named), version("discreet"), {}
+    readings = []
+    for (called, release), place in zip(named.items(), places, strict=True):
+        reading = read(release, called)
+        (share,) = _shares([reading], ledger)
+        back = f'<nav class="back"><a href="../{_address(name)}.html">{text(title or "All releases")}</a></nav>'
+        head = _header(called, subtitle(reading), _introduction([reading]), back)
+        body = release_section(reading, place, share, written, alone=True)
+        pages[f"{name}/{place}.html"] = html_page(called, "".join([head, body, _footer()]))
+        readings.append(reading)
+        if progress is not None:
+            progress(1)
+    shares = _shares(readings, ledger)
+    heading = title or f"{len(readings)} private releases"
+    links = [f"{_address(name)}/{place}.html" for place in places]
+    index = _header(heading, "", introduction or _introduction(readings)) + _index(readings, links, shares, later)
+    return {f"{name}.html": html_page(heading, "".join([index, _ledger(readings, ledger), _footer()])), **pages}
 
 
 def html_page(title: str, body: str) -> str:
@@ -77,6 +103,51 @@ def html_page(title: str, body: str) -> str:
         f"<title>{text(title, 120)}</title><style>{STYLE}</style></head><body>"
         f'<a class="skip" href="#main">Skip to the content</a>{body}</body></html>\n'
     )
+
+
+def _places(names: Iterable[str]) -> list[str]:
+    """Where each of them stands: a name of letters and digits that no other has."""
+    places: list[str] = []
+    for name in names:
+        places.append(slug(name, places))
+    return places
+
+
+def _shares(readings: Sequence[ReportedRelease], ledger: Any) -> list[float | None]:
+    """What part of the budget each release took, where its ledger is known."""
+    if ledger is not None and not hasattr(ledger, "listed"):
+        raise QueryError(f"report ledger must be a Ledger, as Ledger.open gives one, got a {type(ledger).__name__}")
+    return [None if ledger is None else share_of(ledger, reading.release.entry) for reading in readings]
+
+
+def _header(heading: str, what: str, introduction: str, before: str = "") -> str:
+    """The head of a page, and the beginning of its main part."""
+    under = paragraph(what) if what else ""
+    return (
+        f'<header class="top">{before}<p class="over">Private Bayesian release</p><h1>{text(heading)}</h1>{under}'
+        f'{paragraph(introduction, "quiet")}</header><main id="main">'
+    )
+
+
+def _ledger(readings: Sequence[ReportedRelease], ledger: Any) -> str:
+    """The ledger as the last part of a page; nothing where none is known."""
+    if ledger is None:
+        return ""
+    body = ledger_section(ledger, {reading.release.entry: reading.name for reading in readings}, "ledger-timeline")
+    return (
+        '<article id="ledger" aria-labelledby="ledger-title"><p class="over">Budget</p>'
+        f'<h2 id="ledger-title">The ledger</h2>{body}</article>'
+    )
+
+
+def _footer() -> str:
+    said = f"Written by discreet {version('discreet')}."
+    return f"</main><footer>{paragraph(said, 'quiet')}</footer>"
+
+
+def _address(name: str) -> str:
+    """The name of a file as a part of an address."""
+    return quote(name, safe="")
 
 
 def _named(releases: Any) -> dict[str, Any]:
@@ -112,11 +183,11 @@ def _introduction(readings: Sequence[ReportedRelease]) -> str:
 
 
 def _index(
-    readings: Sequence[ReportedRelease], places: Sequence[str], shares: Sequence[float | None], later: Sequence[str]
+    readings: Sequence[ReportedRelease], links: Sequence[str], shares: Sequence[float | None], later: Sequence[str]
 ) -> str:
     paid = any(share is not None for share in shares)
     rows = []
-    for reading, place, share in zip(readings, places, shares, strict=True):
+    for reading, link, share in zip(readings, links, shares, strict=True):
         raised = suspicion(reading.guarantee, BEFORE)
         pure = reading.guarantee.epsilon(0.0)
         promised = (
@@ -131,9 +202,9 @@ def _index(
             f"10% → {limit}",
             *([f"{share:.1%}" if share is not None else "–"] if paid else []),
         ]
-        link = f'<a href="#{place}">{text(reading.name)}</a>'
+        named = f'<a href="{link}">{text(reading.name)}</a>'
         rows.append(
-            f'<tr><th scope="row" class="words">{link}</th>' + "".join(f"<td>{text(c)}</td>" for c in cells) + "</tr>"
+            f'<tr><th scope="row" class="words">{named}</th>' + "".join(f"<td>{text(c)}</td>" for c in cells) + "</tr>"
         )
     head = ["Found", "Promised", "A suspicion", *(["Paid"] if paid else [])]
     rows += [
@@ -145,7 +216,7 @@ def _index(
         f'<th scope="col"{" class=words" if k == 0 else ""}>{h}</th>' for k, h in enumerate(["Release", *head])
     )
     return (
-        '<nav class="index" aria-label="Releases on this page"><div class="scroll" tabindex="0" role="region" '
+        '<nav class="index" aria-label="Releases"><div class="scroll" tabindex="0" role="region" '
         f'aria-label="All releases"><table><thead><tr>{top}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
         "</nav>"
     )

@@ -97,7 +97,7 @@ def _report(made: dict[str, "Release"], ledger: "Ledger", page: Path, screen: te
     """One page of everything; its path, or None where the extra of pictures is not installed."""
     title = "A demonstration: synthetic patients, and an event log"
     try:
-        size = report_command.write_page(page, made, ledger, title)
+        (size,) = report_command.write_pages(page, made, ledger, title).values()
     except QueryError as problem:
         terminal.facts(screen, "7  Report", [("page", str(problem))])
         return None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import balance, terminal
+from discreet.cli.named_ledger import opened
 from discreet.visible import visible
 
 if TYPE_CHECKING:
@@ -98,9 +99,7 @@ def show(
       discreet ledger show study.ledger
       discreet ledger show study.ledger --json
     """  # noqa: D301
-    from discreet.ledger import Ledger
-
-    found = Ledger.open(path)
+    found = opened(path)
     if as_json:
         body = {**balance.balance(found), "fits": found.still_fits(), "head": found.head()}
         terminal.emit_with(body, "entries", map(_document, found.listed()))
@@ -181,7 +180,7 @@ def verify(
     """  # noqa: D301
     from discreet.ledger import Ledger
 
-    found = Ledger.accept_head(path, head) if accept_head else Ledger.open(path)
+    found = Ledger.accept_head(path, head) if accept_head else opened(path)
     notices = found.verify(head)
     accepted = [{"event": event, "time": time} for event, time in found.accepted()]
     if as_json:
@@ -207,9 +206,7 @@ def head(path: LedgerFile, as_json: terminal.AsJson = False, quiet: terminal.Qui
       discreet ledger head study.ledger
       discreet ledger verify study.ledger --head 3f5a…
     """  # noqa: D301
-    from discreet.ledger import Ledger
-
-    found = Ledger.open(path).head()
+    found = opened(path).head()
     if as_json:
         terminal.emit({"path": path, "head": found})
     elif not quiet:
@@ -232,9 +229,7 @@ def copy(
     Example:
       discreet ledger copy study.ledger "postgresql://host/budgets?ledger=patients"
     """  # noqa: D301
-    from discreet.ledger import Ledger
-
-    made = Ledger.open(source).copy_to(target)
+    made = opened(source).copy_to(target)
     if as_json:
         terminal.emit({**balance.balance(made), "from": source, "head": made.head()})
         return
@@ -259,9 +254,7 @@ def grant(
     Example:
       discreet ledger grant "postgresql://host/budgets?ledger=patients" analysts
     """  # noqa: D301
-    from discreet.ledger import Ledger
-
-    Ledger.open(path).grant(role)
+    opened(path).grant(role)
     if as_json:
         terminal.emit({"role": role})
         return

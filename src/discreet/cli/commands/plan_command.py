@@ -35,6 +35,14 @@ def plan(
         str | None,
         typer.Option(metavar="NUMBER", help="Find the least epsilon (or rho) with this root mean square error."),
     ] = None,
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=NUMBERS",
+            help="What is known in public of a column: mean,deviation of numbers, shares of levels. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     target_epsilon: Annotated[
         float | None, typer.Option(help="Say how many public records would make draws meet this epsilon.")
     ] = None,
@@ -47,8 +55,9 @@ def plan(
     Guarantee, share of the ledger, noise, and the expected width and coverage of intervals: no data is read and nothing
     is spent. With a
     width or an error, the plan is of the least epsilon (or rho) that reaches it, beside the curve around it; of several
-    parameters one is named, as in --width mean=0.5. With a target, also what public records would be worth for every
-    direct, diffused or concentrated draw of the study.
+    parameters one is named, as in --width mean=0.5. Widths are averages over tables that the prior allows, or over
+    those that are expected: --expect age=50,15 --expect smoker=0.3. With a target, also what public records would be
+    worth for every direct, diffused or concentrated draw of the study.
 
     \b
     Example:
@@ -56,6 +65,7 @@ def plan(
       discreet plan study.toml --only smoking --n 5000 --json
       discreet plan study.toml --only smoking --width 0.05
       discreet plan study.toml --only smoking --rms 0.02
+      discreet plan study.toml --only smoking --expect smoker=0.3
       discreet plan draws.toml --n 5000 --target-epsilon 1 --target-delta 1e-6
     """  # noqa: D301
     from discreet import planning
@@ -68,12 +78,15 @@ def plan(
     shown = terminal.progress(requests, "planning", steps=(runs or 200) * cells, quiet=quiet)
     targets = _targets(requests, target_epsilon, target_delta)
     wide, error = _wanted("width", width), _wanted("rms", rms)
+    known = _expected(expect)
     plans: list[tuple[Request, Plan]] = []
     refused: dict[str, QueryError] = {}
     for request in shown:
         model, mechanism, target = request.model, request.mechanism, targets[request.name]
         try:
-            found = planning.plan(model, mechanism, schema=schema, runs=runs, target=target, width=wide, rms=error)
+            found = planning.plan(
+                model, mechanism, schema=schema, runs=runs, target=target, width=wide, rms=error, expect=known
+            )
             plans.append((request, found))
         except QueryError as problem:  # what one release cannot reach another may
             if wide is None and error is None:
@@ -128,6 +141,22 @@ def _wanted(option: str, text: str | None) -> "float | dict[str, float] | None":
     except ValueError:
         raise QueryError(f"plan --{option} must be a number, or NAME=NUMBER, got {text!r}") from None
     return {name: number} if sign else number
+
+
+def _expected(said: "Sequence[str] | None") -> "dict[str, list[float]] | None":
+    """The figures of every column that is named."""
+    if not said:
+        return None
+    found = {}
+    for text in said:
+        name, sign, figures = text.rpartition("=")
+        try:
+            found[name] = [float(figure) for figure in figures.split(",")]
+        except ValueError:
+            sign = ""
+        if not sign or not name:
+            raise QueryError(f"plan --expect must be COLUMN=NUMBERS, as in age=50,15 or smoker=0.3, got {text!r}")
+    return found
 
 
 def _curve(reached: "Reached") -> terminal.Table:

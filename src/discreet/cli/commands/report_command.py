@@ -9,13 +9,16 @@ from discreet.cli import terminal
 from discreet.errors import QueryError, ReleaseError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from discreet.cli.study import Study
     from discreet.release import Release
 
-__all__ = ["report", "write_page"]
+__all__ = ["report", "write_pages"]
 
 ENDINGS = (".release.json", ".json")
 PAGES = (".html", ".htm")
+MOST_TOGETHER = 12  # releases on one page; more get a page each, beside an index
 
 
 def report(
@@ -37,7 +40,8 @@ def report(
     """Write one page about releases, free.
 
     What was asked, what is promised to the people in the table, what was found, whether the model fits, what was paid,
-    and how to do it again. The page is one file: it opens without a network, prints, and follows light or dark.
+    and how to do it again. The page is one file: it opens without a network, prints, and follows light or dark. Of more
+    than 12 releases it is an index, and every release has a page of its own in a folder of the same name beside it.
 
     \b
     Example:
@@ -70,29 +74,52 @@ def report(
         raise QueryError(f"report must be of one release at least, got none: {waiting}")
     paid_by = ledger if ledger is not None or declared is None else declared.ledger
     opened = None if paid_by is None or (ledger is None and not Path(paid_by).exists()) else Ledger.open(paid_by)
-    size = write_page(out, found, opened, title, later)
+    sizes = write_pages(out, found, opened, title, later, quiet=quiet)
+    pages = [str(page) for page in sizes]
     if as_json:
-        terminal.emit({"page": str(out), "bytes": size, "releases": list(found), "not_released": later})
+        apart = {} if len(pages) == 1 else {"pages": pages[1:]}
+        document = {"page": pages[0], "bytes": sizes[out], "releases": list(found), "not_released": later}
+        terminal.emit({**document, **apart})
         return
-    lines = [("page", str(out)), ("releases", ", ".join(found)), ("size", f"{size / 1000:,.0f} kB; opens offline")]
+    lines = [("page", pages[0]), ("releases", ", ".join(found))]
+    lines += [("pages", f"one for each release, in {str(Path(pages[1]).parent)!r}")] if len(pages) > 1 else []
+    lines += [("size", f"{sum(sizes.values()) / 1000:,.0f} kB; opens offline")]
     lines += [("missing", f"{', '.join(later)}: not released yet")] if later else []
     terminal.facts(terminal.console(quiet=quiet), "Report", lines)
 
 
-def write_page(
-    out: Path, releases: "dict[str, Release]", ledger: Any, title: str = "", later: list[str] | None = None
-) -> int:
-    """Write the page of these releases; its size in bytes."""
+def write_pages(
+    out: Path,
+    releases: "dict[str, Release]",
+    ledger: Any,
+    title: str = "",
+    later: "Sequence[str]" = (),
+    *,
+    quiet: bool = False,
+) -> dict[Path, int]:
+    """Write the page of these releases, or an index and a page for each; the sizes in bytes, the first page first."""
+    from discreet.cli.progress_line import Progress
     from discreet.recipe import write_text
     from discreet.report import report as page
+    from discreet.report import report_pages
 
-    text = page(releases, ledger=ledger, title=title, later=later or ())
-    try:
-        write_text(out, text)
-    except (OSError, ValueError) as problem:
-        detail = getattr(problem, "strerror", None) or "it is no name of a file"
-        raise ReleaseError(f"report --out must be a file that can be written, got {str(out)!r}: {detail}") from None
-    return len(text.encode())
+    if len(releases) <= MOST_TOGETHER:
+        texts = {out: page(releases, ledger=ledger, title=title, later=later)}
+    else:
+        with Progress("reading", work=len(releases), free=True, quiet=quiet) as shown:
+            found = report_pages(releases, name=out.stem, ledger=ledger, title=title, later=later, progress=shown)
+        texts = {out.parent / name if "/" in name else out: text for name, text in found.items()}
+    for target, text in texts.items():
+        try:
+            if target != out:
+                target.parent.mkdir(exist_ok=True)
+            write_text(target, text)
+        except (OSError, ValueError) as problem:
+            detail = getattr(problem, "strerror", None) or "it is no name of a file"
+            raise ReleaseError(
+                f"report --out must be a file that can be written, got {str(target)!r}: {detail}"
+            ) from None
+    return {target: len(text.encode()) for target, text in texts.items()}
 
 
 def _study(path: Path) -> "Study":
