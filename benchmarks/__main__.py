@@ -7,6 +7,7 @@ NAMES = [
     "startup",
     "ledgers",
     "statistics",
+    "growth",
     "spark_statistics",
     "databases",
     "moments",

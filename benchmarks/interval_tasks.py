@@ -57,6 +57,10 @@ class Question:
     names: tuple[str, ...]
 
     @property
+    def is_share(self) -> bool:
+        return self.names == ("share",)
+
+    @property
     def centre(self) -> Array:
         return np.array([(low + high) / 2 for low, high in self.bounds.values()])
 

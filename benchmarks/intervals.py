@@ -7,11 +7,12 @@ Every method reads the same release where it reads one, except diffprivlib, whic
 - one draw: the papers' posterior sample, with the interval this library gives it (shares only);
 - augmentation and Gaussian sums: published samplers, our own implementations (`interval_peers`);
 - diffprivlib: its mean and its linear regression;
-- no privacy: the textbook interval on the records themselves, the ceiling.
+- no privacy: the textbook interval on the records themselves, the ceiling; NumPyro's and PyMC's NUTS on them as well.
 
 A row is one number of one question: root mean squared error, median width and coverage of 90% intervals over the
-samples, seconds of one answer, and the ratio of errors, ours to theirs. Lost rows come first: errors more than two
-standard errors above a peer's that keeps the same budget, or more seconds.
+samples, with two standard errors of that coverage; seconds of one answer; the ratio of errors, ours to theirs, on the
+samples that both have answered. Methods of milliseconds answer every sample, the others the first of them. Lost rows
+come first: errors more than two standard errors above a peer's that keeps the same budget, or more seconds.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,13 +29,16 @@ from threadpoolctl import threadpool_limits
 import discreet as dc
 from benchmarks.interval_peers import augmented_normal, augmented_share, gaussian_sums
 from benchmarks.interval_tasks import Question, Released, questions
-from benchmarks.peers import diffprivlib_fits
+from benchmarks.peers import diffprivlib_fits, peer_answers
 from benchmarks.tables import DATA
 
-N, EPSILONS, SAMPLES = 1000, (0.1, 1.0), 40
-TAILS = (0.05, 0.95)
+N, EPSILONS = 1000, (0.1, 1.0)
+SAMPLES, SLOW_SAMPLES, CHAIN_SAMPLES = 500, 40, 5  # of quick methods, of peers, of chains on the records themselves
+TAILS, LEVEL = (0.05, 0.95), 0.9
 TRUNCATION = 0.05  # of one draw of a share: the paper's
 OURS, CEILING = "ours", "no privacy"
+CHAINS = {"NumPyro": "numpyro", "PyMC": "pymc"}  # no privacy either
+CHAIN = {"warm_up": 500, "draws": 500, "chains": 2}
 POINTS = Path(__file__).with_name("diffprivlib_points.py")
 
 Array = NDArray[np.float64]
@@ -65,8 +69,8 @@ def run() -> None:
         for epsilon in EPSILONS:
             print(f"  {question.name} ({question.data}, n = {N:,}, epsilon = {epsilon:g}) …", flush=True)
             lines += rows(question, epsilon)
-    print("\n| question | epsilon | number | method | error | ours / theirs | width | coverage | seconds | |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("\n| question | epsilon | number | method | samples | error | ours / theirs | width | coverage | seconds | |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for _, line in sorted(lines, key=lambda found: not found[0]):
         print(line)
 
@@ -80,54 +84,67 @@ def rows(question: Question, epsilon: float) -> Iterator[tuple[bool, str]]:
         for method, one in found.items():
             held = (one.lower[:, k] <= question.truth[k]) & (question.truth[k] <= one.upper[:, k])
             bands = bool(np.isfinite(one.lower).all())
-            apart = squares[OURS] - squares[method]
-            worse = apart.mean() > 2.0 * apart.std(ddof=1) / np.sqrt(len(apart))
-            peer = method not in (OURS, CEILING)
+            both = len(squares[method])
+            apart = squares[OURS][:both] - squares[method]
+            worse = apart.mean() > 2.0 * apart.std(ddof=1) / np.sqrt(both)
+            peer = method not in (OURS, CEILING, *CHAINS)
             lost = [word for word, is_so in (("error", worse), ("time", found[OURS].seconds > one.seconds)) if is_so]
             lost = lost if peer else []
+            chance = 2.0 * np.sqrt(LEVEL * (1.0 - LEVEL) / both)
             width = (
-                f"{np.median(one.upper[:, k] - one.lower[:, k]):.3g} | {held.mean():.0%}" if bands else "none | none"
+                f"{np.median(one.upper[:, k] - one.lower[:, k]):.3g} | {held.mean():.1%} ± {chance:.1%}"
+                if bands
+                else "none | none"
             )
-            ratio = f"{errors[OURS] / errors[method]:.2f}" if method != OURS else ""
+            ratio = f"{np.sqrt(squares[OURS][:both].mean()) / errors[method]:.2f}" if method != OURS else ""
             told = f"LOST {', '.join(lost)}" if lost else ""
             yield (
                 bool(lost),
-                f"| {question.name} | {epsilon:g} | {name} | {method} | {errors[method]:.3g} | {ratio} | {width} "
-                f"| {one.seconds:.3f} | {told} |",
+                f"| {question.name} | {epsilon:g} | {name} | {method} | {both} | {errors[method]:.3g} | {ratio} "
+                f"| {width} | {one.seconds:.3f} | {told} |",
             )
 
 
 def answered(question: Question, epsilon: float) -> dict[str, Answers]:
-    """Every method on the same samples."""
+    """Every method on the same samples; slow ones on the first of them."""
     rng = np.random.default_rng(7)
     samples = [question.sample(N, rng) for _ in range(SAMPLES)]
-    schema, half = dc.Schema(question.schema, n=N), dict(zip(question.bounds, question.half, strict=True))
-    is_share = question.names == ("share",)
     said: dict[str, list[tuple[Answer, float]]] = {}
     with threadpool_limits(1, user_api="blas"):
         for seed, frame in enumerate(samples):
-            table = dc.open(frame, schema, id="sample")
-            (release,) = dc.simulate(question.model, table, dc.NoisyStatistics(epsilon=epsilon), runs=1, seed=seed)
-            released = Released.of(release, N, {} if is_share else half)
-            methods: dict[str, Callable[[], Answer]] = {
-                OURS: lambda release=release: question.answer(release.posterior()),
-                "plug-in": lambda release=release: question.answer(release.posterior("plug-in")),
-                **peers(question, released, np.random.default_rng(seed)),
-                CEILING: lambda frame=frame: exact(question, frame),
-            }
-            if is_share:
-                draw = dc.PosteriorSample(epsilon=epsilon, truncation=TRUNCATION)
-                (drawn,) = dc.simulate(question.model, table, draw, runs=1, seed=seed)
-                methods["one draw"] = lambda drawn=drawn: question.answer(drawn.posterior())
+            methods, released = quick(question, epsilon, frame, seed)
+            if seed < SLOW_SAMPLES:
+                methods |= peers(question, released, np.random.default_rng(seed))
             for name, method in methods.items():
                 said.setdefault(name, []).append(timed(method))
     found = {name: Answers.of(one) for name, one in said.items()}
-    return found | ({} if is_share else {"diffprivlib": theirs(question, samples, epsilon)})
+    arrays = {"samples": np.array([frame[[*question.bounds]].to_numpy(dtype=float) for frame in samples])}
+    found |= {} if question.is_share else {"diffprivlib": theirs(question, arrays["samples"][:SLOW_SAMPLES], epsilon)}
+    return found | {name: chains(question, arrays["samples"][:CHAIN_SAMPLES], CHAINS[name]) for name in CHAINS}
+
+
+def quick(
+    question: Question, epsilon: float, frame: Any, seed: int
+) -> tuple[dict[str, Callable[[], Answer]], Released]:
+    """Methods of milliseconds, and the release that others read."""
+    table = dc.open(frame, dc.Schema(question.schema, n=N), id="sample")
+    (release,) = dc.simulate(question.model, table, dc.NoisyStatistics(epsilon=epsilon), runs=1, seed=seed)
+    methods: dict[str, Callable[[], Answer]] = {
+        OURS: lambda: question.answer(release.posterior()),
+        "plug-in": lambda: question.answer(release.posterior("plug-in")),
+        CEILING: lambda: exact(question, frame),
+    }
+    if question.is_share:
+        draw = dc.PosteriorSample(epsilon=epsilon, truncation=TRUNCATION)
+        (drawn,) = dc.simulate(question.model, table, draw, runs=1, seed=seed)
+        methods["one draw"] = lambda: question.answer(drawn.posterior())
+    half = {} if question.is_share else dict(zip(question.bounds, question.half, strict=True))
+    return methods, Released.of(release, N, half)
 
 
 def peers(question: Question, released: Released, rng: np.random.Generator) -> dict[str, Callable[[], Answer]]:
     columns = [*question.bounds]
-    if question.names == ("share",):
+    if question.is_share:
         return {"augmentation": lambda: read(augmented_share(released, rng)[:, np.newaxis])}
     if len(columns) == 1:
         return {
@@ -163,7 +180,7 @@ def read(draws: Array) -> Answer:
 def exact(question: Question, frame: Any) -> Answer:
     """The textbook's interval on the records themselves."""
     values = np.clip(frame[[*question.bounds]].to_numpy(dtype=float), *zip(*question.bounds.values(), strict=True))
-    if question.names == ("share",):
+    if question.is_share:
         ones = values.sum()
         low, high = beta(1 + ones, 1 + N - ones).ppf(TAILS)
         return np.array([(1 + ones) / (2 + N)]), np.array([low]), np.array([high])
@@ -175,14 +192,27 @@ def exact(question: Question, frame: Any) -> Answer:
     return estimate, low, high
 
 
-def theirs(question: Question, samples: list[Any], epsilon: float) -> Answers:
+def theirs(question: Question, samples: Array, epsilon: float) -> Answers:
     """diffprivlib on the same samples; its time is not told, its environment is another."""
-    low, high = (list(ends) for ends in zip(*question.bounds.values(), strict=True))
-    arrays = {"samples": np.array([frame[[*question.bounds]].to_numpy(dtype=float) for frame in samples])}
-    request = {"epsilons": [epsilon], "low": low, "high": high}
-    estimates = np.array([one["estimate"] for one in diffprivlib_fits(arrays, request, script=POINTS)])
+    request = {"epsilons": [epsilon]} | ends(question)
+    found = diffprivlib_fits({"samples": samples}, request, script=POINTS)
+    estimates = np.array([one["estimate"] for one in found])
     nothing = np.full_like(estimates, np.nan)
     return Answers(estimates, nothing, nothing, seconds=float("nan"))
+
+
+def chains(question: Question, samples: Array, package: str) -> Answers:
+    """NUTS on the records themselves, with one compilation for all samples, which is not in its seconds."""
+    request = {"kind": "share" if question.is_share else "line"} | ends(question) | CHAIN
+    script = Path(__file__).with_name(f"{package}_ceiling.py")
+    found = peer_answers({"samples": samples}, request, package, (package,), script)
+    parts = (np.array([one[name] for one in found]) for name in ("estimate", "lower", "upper"))
+    return Answers(*parts, seconds=float(np.median([one["seconds"] for one in found])))
+
+
+def ends(question: Question) -> dict[str, list[float]]:
+    low, high = zip(*question.bounds.values(), strict=True)
+    return {"low": list(low), "high": list(high)}
 
 
 def timed(method: Callable[[], Answer]) -> tuple[Answer, float]:

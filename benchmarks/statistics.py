@@ -58,13 +58,13 @@ def verdict(met: bool) -> str:
     return "met" if met else "LOST"
 
 
-def generate(path: Path) -> None:
+def generate(path: Path, rows: int = ROWS) -> None:
     """Independent uniform features; DuckDB's hash is the only randomness, so every run has the same file."""
     cells = ", ".join(
         f"'{name}-' || hash(i, {k}) % {levels} AS {name}" for k, (name, levels) in enumerate(LEVELS.items())
     )
     with duckdb.connect(":memory:") as connection:
-        connection.execute(f"COPY (SELECT {cells} FROM range({ROWS}) AS t(i)) TO '{path}' (FORMAT parquet)")
+        connection.execute(f"COPY (SELECT {cells} FROM range({rows}) AS t(i)) TO '{path}' (FORMAT parquet)")
 
 
 def tables(schema: Schema) -> Statistics:
@@ -83,9 +83,14 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 def peak_memory(path: str) -> float:
-    """Bytes held at most by this process after one query (macOS counts bytes, Linux kilobytes)."""
+    """Bytes held at most by this process after one query."""
     dataset = open_dataset(path, SCHEMA)
     dataset.source.statistics(tables(dataset.schema))
+    return peak()
+
+
+def peak() -> float:
+    """Bytes held at most by this process so far (macOS counts bytes, Linux kilobytes)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 

@@ -21,6 +21,17 @@ from postgres_server import Server
 
 TENTH = PureDP(0.1)
 
+# Functions of somebody else's, which leave a trace when they are called.
+NOTED = (
+    "CREATE TABLE public.calls (who text)",
+    "CREATE FUNCTION public.noted(text) RETURNS boolean LANGUAGE sql AS "
+    "'INSERT INTO public.calls VALUES (current_user) RETURNING true'",
+    "CREATE FUNCTION public.length(text) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1'",
+    "CREATE FUNCTION public.appended() RETURNS trigger LANGUAGE plpgsql AS "
+    "'BEGIN PERFORM public.noted(NULL); RETURN NULL; END'",
+)
+CHECKED = "ALTER TABLE discreet.events ADD CONSTRAINT more CHECK (public.noted(body))"
+
 
 def server_of(address: str) -> str:
     return address.partition("&ledger=")[0]
@@ -383,13 +394,46 @@ def test_a_role_may_append_and_nothing_else(address: str, durable: Server) -> No
         "ALTER FUNCTION discreet.appended() RESET ALL",
         "CREATE RULE away AS ON INSERT TO discreet.events DO INSTEAD NOTHING",
         "ALTER TABLE discreet.events ENABLE ROW LEVEL SECURITY",
+        "ALTER TABLE discreet.events OWNER TO stranger",
+        "ALTER TABLE discreet.datasets OWNER TO stranger",
+        "ALTER FUNCTION discreet.appended() OWNER TO stranger",
+        "ALTER SCHEMA discreet OWNER TO stranger",
+        "DROP TRIGGER after_append ON discreet.events; CREATE TRIGGER after_append AFTER INSERT ON discreet.events "
+        "FOR EACH STATEMENT EXECUTE FUNCTION public.appended(); "
+        "ALTER TABLE discreet.events ENABLE ALWAYS TRIGGER after_append",
+        "DROP TRIGGER no_change ON discreet.events; CREATE TRIGGER no_change BEFORE TRUNCATE ON discreet.events "
+        "FOR EACH STATEMENT EXECUTE FUNCTION discreet.refused(); "
+        "ALTER TABLE discreet.events ENABLE ALWAYS TRIGGER no_change",
+        CHECKED,
+        "ALTER TABLE discreet.events ADD COLUMN more boolean DEFAULT public.noted('')",
+        "CREATE INDEX more ON discreet.events (public.length(body))",
+        "ALTER TABLE discreet.datasets SET UNLOGGED",
+        "CREATE FUNCTION discreet.lock_ledger(wanted varchar) RETURNS int LANGUAGE sql AS 'SELECT 1'",
     ],
 )
-def test_other_triggers_than_ours_are_refused(address: str, change: str) -> None:
+def test_what_only_looks_like_ours_is_refused(address: str, durable: Server, change: str) -> None:
+    """Other triggers, other owners, other functions that would run with the rights of who pays: none of them is called."""
+    durable.run("DROP ROLE IF EXISTS stranger", "CREATE ROLE stranger LOGIN")
     Ledger.create(address, Budget(epsilon=1))
-    run(address, change)
+    Ledger.open(address)
+    run(address, *NOTED, change, "DELETE FROM public.calls")
     with pytest.raises(LedgerError, match="it was altered"):
         Ledger.open(address)
+    with pytest.raises(LedgerError, match="it was altered"):
+        Ledger.create(f"{server_of(address)}&ledger=other", Budget(epsilon=1))
+    assert run(address, "SELECT count(*) FROM public.calls") == [(0,)]
+    run(address, "REASSIGN OWNED BY stranger TO postgres")
+
+
+def test_an_altered_ledger_would_be_taken_if_it_were_not_compared(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The twin: without the comparison, what a stranger put in the place of our function runs as who pays."""
+    Ledger.create(address, Budget(epsilon=1))
+    run(address, *NOTED, CHECKED, "DELETE FROM public.calls")
+    monkeypatch.setattr(PostgresStore, "_recognise", lambda self, connection: None)
+    Ledger.open(address).reserve(TENTH, {})
+    assert run(address, "SELECT count(*) > 0 FROM public.calls") == [(True,)]
 
 
 def changed(address: str, *statements: str) -> None:

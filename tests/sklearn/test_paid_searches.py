@@ -187,3 +187,15 @@ def test_candidates_that_ask_the_same_are_refused_before_one_is_paid(table: pd.D
     with pytest.raises(EstimatorError, match="two candidates ask the same"):
         same.fit(*parts(table))
     assert ledger.entries() == ()
+
+
+def test_a_search_says_nothing_of_a_cell_that_a_transform_cannot_take(table: pd.DataFrame, ledger: dc.Ledger) -> None:
+    """The twin is scikit-learn's own pipeline, which the search keeps silent: NumPy tells of the one row with a 0."""
+    X, y = parts(table)
+    X = X[["age"]].assign(age=[0.0, *X["age"][1:]])
+    schema = dc.Schema({"age": dc.Bounded(0, 5, cut=[2, 4], missing=0), "smoker": COLUMNS["smoker"]})
+    piped = make_pipeline(FunctionTransformer(np.log), bayes(ledger, schema=schema))
+    grid = {"privatenaivebayes__feature_prior": [1.0]}
+    PrivateGridSearchCV(piped, grid, mechanism=SCORES, cv=2, verbose=False).fit(X, y)  # a warning is an error
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        piped[:-1].fit_transform(X)

@@ -41,6 +41,8 @@ LEARNED = {
     "bins": make_column_transformer((KBinsDiscretizer(encode="ordinal"), ["age"]), ("passthrough", ["ward"])),
     "encoder": OneHotEncoder(),
     "function": FunctionTransformer(lambda X: X),
+    "a function in Python that is called a ufunc": FunctionTransformer(np.frompyfunc(lambda cell: cell, 1, 1)),
+    "cells that are left out": FunctionTransformer(np.log1p, kw_args={"where": False}),
     "subclass": Quiet(),
     "selector": ColumnTransformer([("kept", "passthrough", make_column_selector())]),
     "nested": make_pipeline(FunctionTransformer(), SimpleImputer(strategy="most_frequent")),
@@ -93,6 +95,13 @@ def test_what_learns_from_rows_is_refused(name: str, table: pd.DataFrame, estima
     with pytest.raises(EstimatorError, match=r"guarantee would be false|by name or place"):
         Pipeline([("first", LEARNED[name]), ("last", estimator)]).fit(X, y)
     assert estimator.ledger.entries() == ()
+
+
+@pytest.mark.parametrize("function", [np.matmul, np.linalg._umath_linalg.inv, np.add, np.frompyfunc(str, 1, 1)])  # type: ignore[attr-defined]
+def test_a_ufunc_of_more_than_one_cell_is_refused(function: Any) -> None:
+    with pytest.raises(EstimatorError, match="public transform"):
+        check_steps(FunctionTransformer(function))
+    check_steps(FunctionTransformer(np.sqrt))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -102,14 +102,18 @@ def codes(frame: Any, columns: dict[str, Any], rows: int) -> dict[str, list[int 
 
 
 def agrees_on_sums_in_every_arithmetic(spark: Running) -> None:
-    """Doubles, 64 bits cut in parts, decimals: by the public number of rows, and in spite of a wrong one."""
+    """Doubles, 64 bits of terms or of their halves or cut in parts, decimals: by the public number of rows, and in
+    spite of a wrong one.
+    """
     draw = np.random.default_rng(5)
     columns = {"a": dc.Bounded(-1.7, 1e6, grid=0.001), "b": dc.Bounded(5.3, 7.9), "c": dc.Count(2**31)}
+    columns["d"] = dc.Bounded(0, 100)  # halves of its steps are whole numbers
     table = pa.table({name: draw.uniform(-0.1, 1.1, 300) * column.upper for name, column in columns.items()})
     frame, own = spark.frame(table), dc.open(table, dc.Schema(columns), id="t").source
-    pairs = [("a",), ("c",), ("a", "a"), ("b", "c"), ("c", "c")]
+    pairs = [("a",), ("c",), ("a", "a"), ("d", "d"), ("b", "c"), ("c", "c")]
     source = engine.opened_in_spark(frame, dc.Schema(columns), "t")
-    for n in (1, 2**29, 2**48 - 1):
+    halves = 2**64 // Sum.of(dc.Schema(columns), "squares", "d", "d").unit
+    for n in (1, halves, 2**29, 2**48 - 1):
         schema = dc.Schema(columns, n=n)
         asked = Statistics(schema, tuple(Sum.of(schema, "*".join(pair), *pair) for pair in pairs))
         assert plain(source.statistics(asked)) == plain(own.statistics(asked)), n

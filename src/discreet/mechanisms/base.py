@@ -167,6 +167,13 @@ class Mechanism(ABC):
         """Parameters that a table was simulated from, as posteriors of these releases report them."""
         return parameters
 
+    def law_given(self, query: Any, exact: Any) -> "tuple[Array, Array, tuple[float, float]] | None":
+        """The law of one released draw at every value of the exact statistic: both parameters, and where it is cut.
+
+        None where what leaves is no draw of one real parameter.
+        """
+        return None
+
     def law(self, query: Any) -> Any:
         """The public numbers of a draw that a plan shows, a frozen dataclass with words; None where there are none."""
         return None

@@ -76,6 +76,10 @@ class Model(ABC):
         """What the declared bounds and the prior make implausible together, in words: no row is looked at."""
         return ()
 
+    def prior_of_a_count(self, query: Any) -> tuple[float, float] | None:
+        """The Beta prior, where all that is asked is how many of a public number of rows are ones."""
+        return None
+
     def reading_work(self, query: Any) -> int:
         """The public number of hidden cells that chains of the posterior go through; 0 where nothing takes long."""
         return 0

@@ -96,6 +96,10 @@ class BetaBernoulli(StatisticsModel):
         zeros, ones = (float(count) for count in np.asarray(value["counts"]))
         return two_count_likelihood(zeros, ones, query.sizes, laws["counts"])
 
+    def prior_of_a_count(self, query: Statistics) -> tuple[float, float] | None:
+        """Where one count is asked."""
+        return self.prior if query.names == ("ones",) else None
+
     def reads_products(self, query: Statistics) -> bool:
         """One count is summed over; of two, cells with offsets of their own are not."""
         return query.names == ("ones",)

@@ -15,6 +15,7 @@ from discreet.ledger import Ledger
 from discreet.mechanisms import Mechanism
 from discreet.models import Model
 from discreet.pipeline import check_types
+from discreet.planning.draw_errors import DrawError
 from discreet.planning.expected_tables import Expectation, expected_runs
 from discreet.planning.public_records import PublicRecords, public_records
 from discreet.planning.shares import Share, shares_of
@@ -61,6 +62,7 @@ class Plan(Told):
     cells: dict[str, str] = field(default_factory=dict)  # what each column does with other cells than good ones
     rows: str = ""  # what the figures mean where nothing is known of how many rows are used
     warnings: tuple[str, ...] = ()  # bounds and priors that contradict each other, budgets that say nothing
+    draw: DrawError | None = None  # where one draw was asked for
     width_error: dict[str, float] | None = None  # of the average, by the chance of the simulation: two deviations
     tables: dict[str, tuple[float, float]] | None = None
     expected: bool = False
@@ -128,8 +130,11 @@ class Plan(Told):
         law = None if self.law is None else vars(self.law)
         reached = None if self.reached is None else {**self.reached.to_json(), "mechanism": spelled(self.mechanism)}
         made = {
-            name: value for name, value in vars(self).items() if name not in ("cells", "mechanism", "rows", "share")
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("cells", "draw", "mechanism", "rows", "share")
         }
+        made |= {} if self.draw is None else {"draw": vars(self.draw)}
         made = {name: value for name, value in made.items() if name not in ("expected", "tables") or value}
         made |= {} if self.share is None else {"share": self.share.to_json()}
         made |= {"warnings": list(self.warnings)}

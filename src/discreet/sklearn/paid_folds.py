@@ -91,7 +91,8 @@ class FoldStudy:
         """The last step of such a clone, with its rows as a dataset and its model."""
         made, held, labels = self.part(candidate, fold, held_out=held_out)
         if isinstance(made, Pipeline) and len(made) > 1:
-            held = made[:-1].fit_transform(held)
+            with np.errstate(all="ignore"):  # a logarithm of 0 would say that there is one
+                held = made[:-1].fit_transform(held)
         dataset, model = _last(made)._asked(held, labels)
         return _last(made), dataset, model
 
@@ -156,7 +157,8 @@ class FoldStudy:
             row = []
             for fold in range(len(self.folds)):
                 made, held, labels = self.part(candidate, fold)
-                made.fit(held, labels)
+                with np.errstate(all="ignore"):
+                    made.fit(held, labels)
                 _, dataset, _ = self.asked(candidate, fold, held_out=True)
                 answers: Any = score(_last(made).posterior_, dataset, self.mechanism, ledger).posterior()
                 row.append([answers.mean()[metric], answers.sd()[metric]])

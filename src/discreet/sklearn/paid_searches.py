@@ -123,7 +123,8 @@ class PrivateGridSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mi
             "rank_test_score": 1 + (-scores.mean(axis=1)).argsort().argsort(),
         }
         if self.refit:
-            self.best_estimator_ = clone(study.candidates[self.best_index_]).fit(X, y)
+            with np.errstate(all="ignore"):
+                self.best_estimator_ = clone(study.candidates[self.best_index_]).fit(X, y)
         return self
 
     @_can("predict")  # type: ignore[untyped-decorator]

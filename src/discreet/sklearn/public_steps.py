@@ -57,7 +57,7 @@ def check_steps(step: Any, name: str = "") -> None:
                 )
         check_steps(step.remainder, "remainder")
         return
-    if kind is FunctionTransformer and (step.func is None or isinstance(step.func, np.ufunc)):
+    if kind is FunctionTransformer and not step.kw_args and (step.func is None or _is_of_one_cell(step.func)):
         return
     raise EstimatorError(f"Pipeline step {name!r} must be a public transform, got {kind.__name__}, which {LEARNS}")
 
@@ -80,6 +80,12 @@ def check_callers(estimator: Any) -> None:
             raise EstimatorError(f"{kind} {wrapped(type(caller).__name__)}")
         elif module.startswith("sklearn.") and not module.startswith(HANDS_ON):
             raise EstimatorError(f"{kind} {wrapped(module)}")
+
+
+def _is_of_one_cell(function: Any) -> bool:
+    """Whether this is a function of NumPy's own of one cell: of whole matrices, or made of one in Python, is none."""
+    own = isinstance(function, np.ufunc) and function.signature is None and function.types != ["O->O"]
+    return own and (function.nin, function.nout) == (1, 1)
 
 
 def wrapped(kind: str) -> str:

@@ -26,6 +26,9 @@ def compare(
     width: Annotated[
         float | None, typer.Option(help="Rank by the share of the budget that intervals of this width take.")
     ] = None,
+    by: Annotated[
+        str, typer.Option(help="Rank by the estimate, or by one draw: how far a single draw of a probability is off.")
+    ] = "estimate",
     as_json: terminal.AsJson = False,
     quiet: terminal.Quiet = False,
 ) -> None:
@@ -53,7 +56,13 @@ def compare(
     for request in terminal.progress(requests, "comparing", steps=3 * runs * cells, quiet=quiet):
         try:
             found[request.name] = planning.compare(
-                request.model, budget, schema=schema, also=(request.mechanism,), runs=runs, width=width
+                request.model,
+                budget,
+                schema=schema,
+                also=(request.mechanism,),
+                runs=runs,
+                width=width,
+                by=by,  # type: ignore[arg-type]  # checked there
             )
         except (
             GuaranteeError,
@@ -86,6 +95,7 @@ def _lines(one: "Candidate", rank: int) -> list[tuple[str, ...]]:
 
     covers = "-" if one.plan.coverage is None else f"{one.plan.coverage:.1%}"
     says = [word for word, holds in (("tie", one.tie and rank > 1), ("drowned by noise", one.drowned)) if holds]
+    says += [] if one.plan.draw is None else [str(one.plan.draw)]
     widths = ["none"] * len(one.plan.error) if one.plan.width is None else _numbers(one.plan.width)
     (width, error), *rest = zip(widths, _numbers(one.plan.error), strict=True)
     share = None if one.plan.share is None else one.plan.share.fraction

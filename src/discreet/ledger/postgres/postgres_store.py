@@ -170,13 +170,13 @@ class PostgresStore:
         raise LedgerError(LOST)
 
     def _lock(self, connection: "psycopg.Connection[Any]") -> None:
-        """Wait until no other writer of this ledger is left."""
+        """Wait until no other writer of this ledger is left; nothing is called that is not known to be ours."""
+        self._recognise(connection)
         found = connection.execute(LOCK, (self._name,)).fetchone()
         if found is None:
             raise LedgerError(ABSENT.format(self.path))
         if found[0] != "on":
             raise LedgerError(NOT_DURABLE)
-        self._recognise(connection)
 
     def _make_tables(self, connection: "psycopg.Connection[Any]") -> None:
         """Make the tables, unless they are there; refuse a name that is taken."""

@@ -144,6 +144,14 @@ TRIGGERS = {
     ("ledgers", "only_onward"): "BEFORE UPDATE ON discreet.ledgers FOR EACH ROW EXECUTE FUNCTION discreet.onward()",
 }
 
+# As the catalogue writes it: bits for ROW 1, BEFORE 2, INSERT 4, DELETE 8, UPDATE 16, TRUNCATE 32; then the function.
+MOMENTS = {
+    "after_append": "4 appended",
+    "no_change": "58 refused",
+    "no_removal": "42 refused",
+    "only_onward": "19 onward",
+}
+
 TABLES = (
     "CREATE SCHEMA discreet",
     "REVOKE ALL ON SCHEMA discreet FROM PUBLIC",
@@ -165,20 +173,39 @@ GRANTS = (
     "GRANT EXECUTE ON FUNCTION discreet.lock_ledger TO {role}",
 )
 
-# The functions and triggers as they are: equal to the above, or somebody changed what the database refuses.
+# What is there: equal to the above, or somebody changed what the database refuses, or made something that looks alike.
+# Everything must be the schema's owner's, since an owner may change what is theirs; a trigger must call our function at
+# our moment; a table must survive a crash, and nothing that is computed as a row is added (constraints, defaults,
+# indexes) may call a function, operator or type that is not the server's own: it would run with the rights of who pays.
 DEFINED = """
-  SELECT 'function ' || p.proname, p.prosrc, p.prosecdef AND p.proconfig = '{"search_path=pg_catalog, pg_temp"}'
-  FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'discreet'::regnamespace
+  SELECT 'function ' || p.proname || '(' || pg_catalog.pg_get_function_identity_arguments(p.oid) || ') ' || l.lanname,
+    p.prosrc, p.prosecdef AND p.proconfig = '{"search_path=pg_catalog, pg_temp"}' AND p.proowner = n.nspowner
+  FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+  JOIN pg_catalog.pg_language l ON l.oid = p.prolang WHERE n.nspname = 'discreet'
   UNION ALL
-  SELECT 'trigger ' || c.relname || ' ' || t.tgname, '', t.tgenabled = 'A' AND t.tgqual IS NULL
+  SELECT 'trigger ' || c.relname || ' ' || t.tgname || ' ' || t.tgtype || ' ' || p.proname, '',
+    t.tgenabled = 'A' AND t.tgqual IS NULL AND p.pronamespace = c.relnamespace AND t.tgattr::text = '' AND t.tgnargs = 0
   FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+  JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
   WHERE c.relnamespace = 'discreet'::regnamespace AND NOT t.tgisinternal
   UNION ALL
-  SELECT 'table ' || c.relname, '', NOT c.relrowsecurity AND NOT c.relhasrules AND NOT c.relhassubclass
-  FROM pg_catalog.pg_class c WHERE c.relnamespace = 'discreet'::regnamespace AND c.relkind <> 'i'
+  SELECT 'table ' || c.relname, '', c.relkind = 'r' AND c.relpersistence = 'p' AND c.relowner = n.nspowner
+    AND NOT c.relrowsecurity AND NOT c.relhasrules AND NOT c.relhassubclass
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = 'discreet' AND c.relkind <> 'i'
+  UNION ALL
+  SELECT 'computed', '', false
+  FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class c ON c.relnamespace = 'discreet'::regnamespace
+  WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass) AND (
+    d.classid = 'pg_class'::regclass AND d.objid = c.oid
+    OR d.classid = 'pg_constraint'::regclass
+      AND d.objid IN (SELECT k.oid FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid)
+    OR d.classid = 'pg_attrdef'::regclass
+      AND d.objid IN (SELECT a.oid FROM pg_catalog.pg_attrdef a WHERE a.adrelid = c.oid))
 """
 NOTHING_ELSE = {
-    *((f"function {name}", body, True) for name, (_, body) in FUNCTIONS.items()),
-    *((f"trigger {table} {name}", "", True) for table, name in TRIGGERS),
+    ("function lock_ledger(wanted text) sql", LOCKED, True),
+    *((f"function {name}() plpgsql", FUNCTIONS[name][1], True) for name in ("refused", "onward", "appended")),
+    *((f"trigger {table} {name} {MOMENTS[name]}", "", True) for table, name in TRIGGERS),
     *((f"table {name}", "", True) for name in ("ledgers", "events", "datasets")),
 }

@@ -99,9 +99,14 @@ class ConjugateSample(Drawing):
 
         The statistic is the count of the one level, or the centred sum.
         """
+        first, second, _ = self.law_given(query, exact)
+        return log_draws(_family(self, query), draws, self._grid(query), (first, second))
+
+    def law_given(self, query: Statistics, exact: ArrayLike) -> tuple[Array, Array, tuple[float, float]]:
+        """At eta0 / m + r (statistics, n), cut nowhere."""
         family, (r, m) = _family(self, query), self.fractions(query)
         laws = family.update(family.exponents / m, r, exact, query.largest_total)
-        return log_draws(family, draws, self._grid(query), laws)
+        return *laws, LAWS[family.law].whole
 
     def apply(self, noise: NoiseSource, query: Statistics, dataset: Dataset, progress: Progress = None) -> Released:
         """Read the exact statistic once, draw, round to the public grid.

@@ -173,14 +173,21 @@ class PosteriorSample(Drawing):
 
         The statistic is the count of the one level, or the centred sum. In exact arithmetic it is a log-probability.
         """
-        family, n, values = self._family(query), query.largest_total, np.asarray(exact, dtype=float)
+        *laws, space = self.law_given(query, exact)
+        one, both = cast(OneConjugate, self._family(query)), (laws[0], laws[1])
+        if self.arithmetic == "exact":
+            values = np.asarray(exact, dtype=float)
+            return log_grid_law(one, self._grid_law(query), draws, both, values, query.largest_total)
+        return log_draws(one, draws, self._grid(query), both, space)
+
+    def law_given(self, query: Statistics, exact: ArrayLike) -> tuple[Array, Array, tuple[float, float]]:
+        """The tempered posterior on the declared space; of points of a grid, the law that they follow closely."""
+        family, values = self._family(query), np.asarray(exact, dtype=float)
         if not family.is_conjugate:
             raise QueryError("PosteriorSample.log_law must have a single real parameter, got several tables")
         one = cast(OneConjugate, family)
-        laws = one.update(self._part(query, one), 1.0 / self.temperature(query), values, n)
-        if self.arithmetic == "exact":
-            return log_grid_law(one, self._grid_law(query), draws, laws, values, n)
-        return log_draws(one, draws, self._grid(query), laws, self._space.of(one))
+        weight = 1.0 / self.temperature(query)
+        return *one.update(self._part(query, one), weight, values, query.largest_total), self._space.of(one)
 
     @property
     def _space(self) -> DeclaredSpace:

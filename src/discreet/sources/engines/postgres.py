@@ -163,7 +163,7 @@ def connected(url: str, timeout: float | None = None) -> Iterator[Any]:
     with psycopg.connect(url, client_encoding="utf8", autocommit=True) as connection, connection.cursor() as cursor:
         cursor.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         settings = SETTINGS if timeout is None else SETTINGS | {"statement_timeout": str(round(1000 * timeout))}
-        for name, value in settings.items():
-            cursor.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
+        told = ", ".join(["pg_catalog.set_config(%s, %s, true)"] * len(settings))
+        cursor.execute(f"SELECT {told}".encode(), [part for setting in settings.items() for part in setting])
         yield cursor
         cursor.execute("ROLLBACK")

@@ -48,6 +48,10 @@ SELECT c.oid, c.relkind::text, pg_catalog.row_security_active(c.oid), pg_catalog
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s"""
 KINDS = ("r", "p", "v", "m", "f")  # tables, partitioned ones, views, materialised ones, foreign tables
+KEEPS_TYPES = ("r", "p")  # what is written there is as long as declared; others repeat what somebody declared
+LETTERS, LARGEST_LETTER = ("varchar", "bpchar"), 4  # types whose length is declared in letters, of so many bytes
+LONGEST_OF_TYPE = {"name": 63, "uuid": 36}
+LONGEST_OF_ENUMERATION = 63
 
 COLUMNS = """
 WITH RECURSIVE based AS (
@@ -76,6 +80,7 @@ STORAGES: dict[str, Storage] = {
     "name": "text",
     "uuid": "text",
 }
+COMPUTED = ("boolean", "decimal")  # cells that may be more than a column in the normal form
 SECRETS = {"password", "sslpassword", "oauth_client_secret"}
 NO_SECRETS = (
     "must be an address without a password, got one with it: set PGPASSWORD, or name a password file (PGPASSFILE, "
@@ -87,17 +92,21 @@ TABLE = re.compile(r'("(?:[^"]|"")+"|[^".]+)\.("(?:[^"]|"")+"|[^".]+)')
 
 @dataclass(frozen=True)
 class CatalogueColumn:
-    """A column of the catalogue: the name of its type, how its cells are held, None if they are not scanned."""
+    """A column of the catalogue: the name of its type, how its cells are held, None if they are not scanned.
+
+    `longest` is how many bytes a text of the type has at most, None where the catalogue does not know.
+    """
 
     kind: str
     storage: Storage | None
     typmod: int
     readable: bool
+    longest: int | None
 
 
 def postgres_table(source: str, schema: Schema, table: Any, id: str, timeout: Any) -> Postgres:  # noqa: A002
     """The table, as the catalogue declares it now."""
-    from discreet.sources.sql.postgres_sql import normal_cell, normal_owner, quoted, text_of
+    from discreet.sources.sql.postgres_sql import normal_cell, normal_owner, once, quoted, text_of
 
     if timeout is not None and not (
         isinstance(timeout, int | float) and not isinstance(timeout, bool) and 0.001 <= timeout <= LONGEST_TIMEOUT
@@ -115,7 +124,7 @@ def postgres_table(source: str, schema: Schema, table: Any, id: str, timeout: An
         cell = f"t.{quoted(name)}"
         written, storage = normal_cell(cell, storages[name], found[name].typmod, column.holds == "numbers")
         selected.append(f"{written} AS c{i}")
-        held[name] = Held(f"c{i}", storage)
+        held[name] = Held(f"c{i}", storage, found[name].longest)
     owner = schema.unit.identifier
     if owner is not None:
         written, storage = normal_owner(f"t.{quoted(owner)}", storages[owner])
@@ -123,7 +132,8 @@ def postgres_table(source: str, schema: Schema, table: Any, id: str, timeout: An
         persons = [identifier(Owner("owner", storage), RAW)]
     rows = text_of(handed_over(schema, held, persons))
     raw = f"SELECT {', '.join(selected)} FROM {quoted(*place)} AS t"  # noqa: S608  # names in quotes
-    relations = f"{RAW} AS ({raw}), {ROWS} AS ({rows})"
+    is_computed = any(storages[name] in COMPUTED for name in schema.columns)
+    relations = f"{RAW} AS ({once(raw) if is_computed else raw}), {ROWS} AS ({rows})"
     return Postgres(address, relations, quoted(*place), held, id, owner is not None, timeout)
 
 
@@ -198,7 +208,12 @@ def _declared(address: str, place: tuple[str, str], timeout: float | None) -> di
     for name, kind, sort, home, typmod, readable in columns:
         ours = home == "pg_catalog" and sort == "b"
         storage = STORAGES.get(kind) if ours else "text" if sort == "e" or kind == "citext" else None
-        found[name] = CatalogueColumn(kind, storage, typmod, readable)
+        longest = LONGEST_OF_ENUMERATION if sort == "e" else LONGEST_OF_TYPE.get(kind) if ours else None
+        if (
+            ours and kind in LETTERS and typmod >= 4 and relation[1] in KEEPS_TYPES
+        ):  # the server adds 4 to what was declared
+            longest = LARGEST_LETTER * (typmod - 4)
+        found[name] = CatalogueColumn(kind, storage, typmod, readable, longest)
     return found
 
 

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 __all__ = [
+    "HALVES",
     "LARGEST_EXACT_DOUBLE",
+    "ONCE",
     "RAW",
     "WITHIN",
     "Held",
@@ -60,16 +62,24 @@ LARGEST_EXACT_DOUBLE = 2**53
 LARGEST_PRODUCT = 2**62  # of two axes in 64 bits
 TINY = 2.0**-60  # grid steps, which are lost when 1/2 is added
 
-# What a sum over rows knows: the public number of rows, or None, and the largest term.
-WITHIN = "within"
+# What a sum over rows knows: the public number of rows, or None, and the largest term. And, where halves of axes are
+# whole numbers, its terms without their power of two, and that: a sum of so few bits more has room in 64.
+WITHIN, HALVES = "within", "halves"
+
+# A select whose columns are used again and again: an engine that would write them out at each use is kept from it.
+ONCE = "once"
 
 
 @dataclass(frozen=True)
 class Held:
-    """How a source holds the cells of one declared column: the name it has there, and the kind of its type."""
+    """How a source holds the cells of one declared column: the name it has there, and the kind of its type.
+
+    `longest` is how many bytes a text of that type has at most, where the type says so.
+    """
 
     column: str
     storage: Storage
+    longest: int | None = None
 
 
 def handed_over(
@@ -84,9 +94,10 @@ def handed_over(
     columns: list[exp.Expr] = []
     for i, (name, column) in enumerate(schema.columns.items()):
         cell: exp.Expr = exp.column(held[name].column, RAW, quoted=True)
-        if held[name].storage in ("comma", "text"):
+        found, longest = held[name], longest_text(column.compared)
+        if found.storage in ("comma", "text") and (found.longest is None or found.longest > longest):
             cut = by_text and column.holds == "levels" and column.other_code is None and not level_numbers(column)
-            cell = (_begun if cut else _short)(cell, longest_text(column.compared))
+            cell = (_begun if cut else _short)(cell, longest)
         columns.append(cell.as_(f"c{i}", copy=False))
     if persons:
         person = persons[0] if len(persons) == 1 else exp.func("coalesce", *persons)
@@ -242,6 +253,8 @@ def total(halves: "Sequence[exp.Expr]", axes: tuple[Axis, ...], rows_at_most: in
         terms = _product([exp.cast(v, "decimal(19, 0)") if wide else cast(v, "bigint") for v in values])
     found = exp.Sum(this=terms)
     found.meta[WITHIN] = (rows_at_most, unit)
+    if unit < LARGEST_EXACT_DOUBLE and all(axis.reach % 2 == 0 for axis in axes):
+        found.meta[HALVES] = (cast(_product([half.copy() for half in halves]), "bigint"), 2 ** len(axes))
     return found
 
 

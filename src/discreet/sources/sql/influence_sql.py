@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from discreet.queries.counts_and_sums import Axis
 from discreet.queries.influence import STEPS, Form, Influences
-from discreet.sources.sql.cell_sql import Held, cast
+from discreet.sources.sql.cell_sql import ONCE, Held, cast
 from discreet.sources.sql.statements import used_cells
 
 if TYPE_CHECKING:
@@ -119,11 +119,16 @@ def _centred(steps: "exp.Expr", axis: Axis) -> "exp.Expr":
 
 
 def _selected(columns: "Mapping[str, exp.Expr]", inside: "exp.Select") -> "exp.Select":
-    """The expressions under their names; nodes are made by hand, since the builders copy what they are given."""
+    """The expressions under their names, each computed once, however often it is used in what is around.
+
+    Nodes are made by hand, since the builders copy what they are given.
+    """
     from sqlglot import exp
 
     aliased = [exp.Alias(this=this, alias=exp.to_identifier(name)) for name, this in columns.items()]
-    return exp.select(*aliased, copy=False).from_(inside.subquery("inside", copy=False), copy=False)
+    found = exp.select(*aliased, copy=False).from_(inside.subquery("inside", copy=False), copy=False)
+    found.meta[ONCE] = True
+    return found
 
 
 def _whole(number: int) -> "exp.Expr":

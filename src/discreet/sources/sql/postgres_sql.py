@@ -7,6 +7,10 @@ equal: every text is compared by its bytes.
     raw    SELECT cells as texts COLLATE "C", doubles, whole numbers, truth values FROM schema.table
     rows   SELECT what `handed_over` says FROM raw
 
+The server writes out the columns of a subselect wherever they are used, and computes them each time. One with a WITH of
+its own, of which nothing is read, it leaves alone: its columns are computed once, and by parallel workers too, as those
+of an OFFSET 0 are not. What a statement means does not depend on it.
+
 A text is a number by the rule of `schema.cell.number_of`. Those that may be one, by their form, have at most
 `LONGEST_NUMBER` bytes and four digits in the exponent, or else are too large or too small for any double; so what is
 cast to a decimal is within its range, and what is cast to a double lies between public bounds.
@@ -17,11 +21,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage
+from discreet.sources.sql.cell_sql import ONCE
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["LONGEST_NUMBER", "double_of_decimal", "normal_cell", "normal_owner", "quoted", "text_of"]
+__all__ = ["LONGEST_NUMBER", "double_of_decimal", "normal_cell", "normal_owner", "once", "quoted", "text_of"]
 
 LONGEST_NUMBER = 5_000  # bytes of a text that may be the number of a level
 
@@ -114,6 +119,30 @@ def _anonymous(writer: Any, called: "exp.Anonymous") -> str:
     return _place(cast.to, writer.sql(cast, "this"))
 
 
+def _selected(writer: Any, select: "exp.Select") -> str:
+    """A select whose columns are computed once, if it is within another that uses them more often."""
+    from sqlglot import exp
+    from sqlglot.dialects.postgres import Postgres
+
+    written = str(Postgres.Generator.TRANSFORMS[exp.Select](writer, select))
+    return once(written) if select.parent is not None and select.meta.get(ONCE) else written
+
+
+def once(select: str) -> str:
+    """A select that stays one."""
+    return f"WITH once AS (SELECT 1) {select}"
+
+
+def _at_most(writer: Any, compared: "exp.LTE") -> str:
+    """The length of a text in bytes stands in its head; the server would multiply it to have bits."""
+    from sqlglot import exp
+
+    left, right = compared.this, compared.expression
+    if not isinstance(left, exp.BitLength):
+        return str(writer.binary(compared, "<="))
+    return f"OCTET_LENGTH({writer.sql(left, 'this')}) <= {int(right.name) // 8}"
+
+
 def _literal(_: Any, literal: "exp.Literal") -> str:
     """A number with an exponent is a double, not a decimal."""
     if literal.is_string:
@@ -131,7 +160,9 @@ def _dialect() -> Any:
         exp.Anonymous: _anonymous,
         exp.Contains: _contains,
         exp.IntDiv: _intdiv,
+        exp.LTE: _at_most,
         exp.Literal: _literal,
+        exp.Select: _selected,
         exp.SHA2: _sha2,
         exp.TryCast: _trycast,
     }

@@ -13,7 +13,7 @@ cannot exhaust the stack of Java.
 from functools import cache
 from typing import Any
 
-from discreet.sources.sql.cell_sql import WITHIN
+from discreet.sources.sql.cell_sql import HALVES, WITHIN
 
 __all__ = ["spark_text"]
 
@@ -81,7 +81,7 @@ def _tried(write: Any, node: Any) -> str:
 
 
 def _sum(write: Any, node: Any) -> str:
-    """Of whole numbers: at once, or in parts of 32 bits for 2^31 rows, or of 22 bits for 2^41 rows.
+    """Of whole numbers: at once, of halves at once, or in parts of 32 bits for 2^31 rows, or of 22 bits for 2^41 rows.
 
     Where there are more rows than were declared, a sum may be NULL: it is then asked for again.
     """
@@ -93,6 +93,9 @@ def _sum(write: Any, node: Any) -> str:
     rows, largest = node.meta.get(WITHIN, (None, None))
     if rows is not None and rows * largest < 2**63:
         return f"TRY_SUM({inner})"
+    halves, factor = node.meta.get(HALVES, (None, 1))
+    if halves is not None and rows is not None and rows * largest < 2**63 * factor:
+        return f"(CAST(TRY_SUM({write.sql(halves)}) AS DECIMAL(38, 0)) * {factor})"
     bits = 32 if rows is not None and rows <= 2**31 else 22
     cut = [f"{inner} & {2**bits - 1}", f"SHIFTRIGHT({inner}, {bits})"]
     if bits == 22:

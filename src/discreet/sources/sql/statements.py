@@ -22,14 +22,7 @@ from discreet.queries.counts_and_sums import Axis, Statistic
 from discreet.queries.influence import Influences
 from discreet.queries.losses.base import Loss, Query
 from discreet.queries.statistics import Statistics
-from discreet.sources.sql.cell_sql import (
-    Held,
-    clipped,
-    halved,
-    number,
-    steps,
-    total,
-)
+from discreet.sources.sql.cell_sql import ONCE, Held, clipped, halved, number, steps, total
 from discreet.sources.sql.kept_rows import coded_cells, kept
 from discreet.sources.sql.level_sql import counted_code, found_level
 from discreet.sources.sql.view_sql import class_code, range_code
@@ -235,6 +228,7 @@ def _grouped(
     excluding = [*_names("value", query, numeric), *(_names("code", query, categorical) if stem == "code" else [])]
     used = _from(exp.select(*(keys + halves or [exp.Literal.number(0).as_("nothing")])), values)
     rows = used.where(*(_known(name) for name in excluding), copy=False)
+    rows.meta[ONCE] = sum(map(len, grouping.products)) > len(halves)
     halved_by = {axis: exp.column(f"half_{a}") for a, axis in enumerate(grouping.axes)}
     sums = [
         total([halved_by[axis] for axis in axes], axes, rows_at_most).as_(f"sum_{i}", copy=False)

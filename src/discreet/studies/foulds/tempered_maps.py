@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.guarantee import PureDP, Repeated
 from discreet.mechanisms.private_gibbs.paid_sweeps import ProfileSpace
 from discreet.numerics.arrays import Integers
 from discreet.posterior import EventLogPosterior
@@ -56,7 +57,7 @@ def maps(log: Log, states: int) -> Callable[[Setting], Finding]:
             rows += [{"method": name, "epsilon": epsilon, "agreement": adjusted_rand(reference, one.states()),
                       "used": int(one.used_states())} for one in posteriors]  # fmt: skip
         mean = {(n, e): _mean(rows, n, e) for n in (LAST, AVERAGED, *methods) for e in EPSILONS}
-        temperature = space.log_range / EPSILON
+        temperature, chain = space.log_range / EPSILON, Repeated(PureDP(EPSILON), 2 * TEMPERED_SWEEPS)
         claims = (
             holds(
                 "averaging draws that are not covered by epsilon does not make the map worse",
@@ -71,7 +72,7 @@ def maps(log: Log, states: int) -> Callable[[Setting], Finding]:
                     for e in EPSILONS
                 ),
             ),
-            close("every sweep paid at epsilon = 5 an update", 2 * EPSILON * TEMPERED_SWEEPS, 2000.0, 0.0),
+            close("every sweep paid at epsilon = 5 an update", chain.epsilon(0.0), 2000.0, 0.0),
             holds("at epsilon = 5 the likelihood is tempered", temperature > 1, f"T = {temperature:.2f}"),
         )  # fmt: skip
         lines = [_line(rows, name) for name in (LAST, AVERAGED, *methods)]  # fmt: skip

@@ -43,7 +43,6 @@ def study(_: Setting) -> Finding:
     growth = [_range_on(width) for width in (1.0, 2.0, 4.0, 8.0)]
     claims: list[Claim] = [claim for _, claim in checks + smooth]
     claims += [
-        close("4 β A at A = .5, β = .3", 4 * 0.3 * 0.5, 0.6, 1e-15),
         close("Theorem 7's tail at ε = 1, L = 1, β = .1, m = 1", tail(1, 1, 0.1, 1), 6.11356796637e-06, 1e-16),
         close("the same at ε = .5, L = 2, β = .05, m = 3", tail(0.5, 2, 0.05, 3), 0.000108727406417, 1e-14),
         holds(
