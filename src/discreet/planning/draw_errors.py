@@ -24,7 +24,7 @@ from discreet.models.base import Model
 from discreet.noise import NoiseLaw
 from discreet.numerics.arrays import Array
 from discreet.numerics.gamma_functions import log_arrangements, log_polya
-from discreet.queries.statistics import Statistics
+from discreet.queries.losses import Query
 
 __all__ = ["DrawError", "draw_errors"]
 
@@ -47,7 +47,7 @@ class DrawError:
         return f"one draw errs {self.error:.4g}" + (f" ({self.reading})" if self.reading else "")
 
 
-def draw_errors(model: Model, mechanism: Mechanism, query: Statistics) -> tuple[DrawError, ...]:
+def draw_errors(model: Model, mechanism: Mechanism, query: Query) -> tuple[DrawError, ...]:
     """Of every way to get a draw from one release, the least error first."""
     prior = model.prior_of_a_count(query)
     if prior is None or query.largest_total > MOST_ROWS:

@@ -101,7 +101,7 @@ def _cost(particles: int) -> float:
     levels = tuple(np.linspace(0, 1, LEVELS)[1:].tolist())
     places = {name: Categorical(["a", "b"]) for name in ("region", "time", "type")}
     query = EventLogHMM("region", "time", ("type",), states=2).query(Schema(places, n=10))
-    return PrivateAnnealing(levels, particles).guarantee(query).epsilon(0.0) - levels[-1]
+    return float(PrivateAnnealing(levels, particles).guarantee(query).epsilon(0.0) - levels[-1])
 
 
 def _random_search(most: float, runs: int, rng: np.random.Generator) -> float:
