@@ -160,9 +160,10 @@ def unseen_draws(release: dc.Release) -> tuple[Any, dict[str, Any], float]:
     """The target, all draws of its moments (chains, draws, …) and the seconds they took, warm-up included."""
     held: dict[str, Any] = {}
 
-    def kept(target: Any, points: Any, covariances: Any) -> Any:
-        held.update(target=target, drawn={"points": points, "covariances": covariances}, end=time.perf_counter())
-        return named(target, points, covariances)
+    def kept(target: Any, drawn: dict[str, Any]) -> Any:
+        moments = {name: drawn[name] for name in ("points", "covariances")}
+        held.update(target=target, drawn=moments, end=time.perf_counter())
+        return named(target, drawn)
 
     named, sample = moment_chains._named, moment_chains._Chains.started
     start: list[float] = []

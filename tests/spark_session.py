@@ -77,19 +77,24 @@ def missing() -> str | None:
     """Why there is no Spark here."""
     if importlib.util.find_spec("pyspark") is None:
         return "the package pyspark is not installed"
-    java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else shutil.which("java")
+    java = shutil.which(str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java")
     if java is None or subprocess.run([java, "-version"], capture_output=True).returncode:
         return "there is no Java"
     return None
 
 
-@contextmanager
-def running_or_skipped(master: str = "local[2]", **settings: str) -> Iterator[Running]:
-    """A session, or a test skipped in one line; a failure where engines are required."""
+def found_or_skipped() -> None:
+    """Without Spark a test is skipped in one line; where engines are required, that is a failure."""
     why = missing()
     if why is not None and os.environ.get("DISCREET_REQUIRE_ENGINES") == "1":
         pytest.fail(f"no Spark: {why}", pytrace=False)
     if why is not None:
         pytest.skip(f"no Spark: {why}")
+
+
+@contextmanager
+def running_or_skipped(master: str = "local[2]", **settings: str) -> Iterator[Running]:
+    """A session, or a test that has none."""
+    found_or_skipped()
     with running(master, **settings) as found:
         yield found

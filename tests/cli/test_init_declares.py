@@ -56,6 +56,17 @@ def made(run: Callable, folder: Path, *arguments: str) -> tuple[str, str, str]:
     return ran.out.replace(str(folder), ""), ran.err, study
 
 
+def test_without_a_folder_it_is_called_like_the_table(
+    run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(written(tmp_path, b"age;ward\n1;A\n", "wine.tasting.csv"))
+    ran = run("init", "--epsilon", "3", "--from", "wine.tasting.csv", "--delimiter", ";")
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "wine.tasting" / "study.toml").exists()
+    assert Ledger.open(tmp_path / "wine.tasting" / "study.ledger").spent() == 0
+    assert "needs FOLDER and --epsilon" in run("init", "--epsilon", "3").err
+
+
 # --- no cell is looked at
 
 

@@ -14,7 +14,7 @@ from cell_oracle import EXCLUDING, PEOPLE, SCHEMA, of_persons, plain, query_of, 
 from test_spark import typed
 
 import discreet as dc
-from spark_session import Running, missing
+from spark_session import Running, found_or_skipped
 
 ROWS = 5_000_000
 HERE = Path(__file__).parent
@@ -55,8 +55,7 @@ def test_five_million_rows_have_the_same_bits(spark: Running, tmp_path: Path) ->
 @pytest.mark.audit
 def test_an_executor_that_is_killed_costs_nothing_twice() -> None:
     """Identical bits or one sentence, nothing said, one entry, which the same request settles."""
-    if missing() is not None:
-        pytest.skip(f"no Spark: {missing()}")
+    found_or_skipped()
     paths = os.pathsep.join([str(HERE.parents[1] / "src"), str(HERE.parent)])
     environment = os.environ | {"PYTHONPATH": paths}
     ran = subprocess.run(

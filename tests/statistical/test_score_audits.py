@@ -87,8 +87,11 @@ def test_noise_for_twice_the_budget_is_caught() -> None:
 @pytest.mark.audit
 @pytest.mark.parametrize("name", ["one score", "all stages"])
 def test_the_certain_loss_is_below_the_claim(name: str) -> None:
-    """Epsilon that 5,000 releases of each table prove at a confidence of 99.9%: above the claim once in a thousand."""
+    """Epsilon that 5,000 releases of each table prove at a confidence of 99.9%: above the claim once in a thousand.
+
+    Two normal log-ratios as far apart as rho allows prove .37 ± .024 of the claim: less than .27 once in 30,000.
+    """
     mechanism, pair = pair_of(name)
     claimed = mechanism.guarantee(pair.query).epsilon(DELTA)
     found = attack_pair(mechanism, pair, noise=SeededNoise(7), runs=5_000, delta=DELTA)
-    assert 0.4 * claimed <= found.epsilon <= claimed
+    assert 0.27 * claimed <= found.epsilon <= claimed

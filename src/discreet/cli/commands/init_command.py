@@ -63,7 +63,9 @@ out = "wards.release.json"
 
 
 def init(
-    folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="Made if it is missing.")] = None,
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="FOLDER", help="Made if it is missing; by default called like the table.")
+    ] = None,
     epsilon: Annotated[float | None, typer.Option(help="The whole budget of the ledger.")] = None,
     delta: Annotated[float | None, typer.Option(help="Without it only pure guarantees can be paid.")] = None,
     table: Annotated[
@@ -109,6 +111,8 @@ def init(
 
         terminal.emit(study_schema.json_schema())
         return
+    if folder is None and table is not None:
+        folder = Path(Path(table).stem)
     if folder is None or epsilon is None:
         raise typer.BadParameter("a new study needs FOLDER and --epsilon", param_hint="init")
     from discreet.cli.declaring.declared_table import Given, new_study
