@@ -37,6 +37,7 @@ th { color: var(--quiet); font-weight: 600; vertical-align: bottom; } th.words, 
 nav ol { columns: 2; column-gap: 2.5rem; padding-left: 0; list-style: none; font-size: .95rem; }
 nav li { break-inside: avoid; padding: .08rem 0; }
 @media (max-width: 44rem) { nav ol { columns: 1; } }
+@media screen and (max-width: 44rem) { figure svg { max-width: none; } } /* a phone scrolls wide pictures */
 @media print { :root { --ink: #000; --quiet: #333; --paper: #fff; --rule: #bbb; } details > * { display: block; }
   article { break-inside: avoid-page; } nav { display: none; } }
 """

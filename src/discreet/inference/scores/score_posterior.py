@@ -97,7 +97,7 @@ def _settled(equation: ScoreEquation, prior: Array, theta: Array) -> tuple[Array
     """The most probable theta, its covariance, and the logarithm of the evidence, up to a constant of the release."""
     for step in range(ROUNDS):
         likelihood = equation.straight(theta)
-        lower = np.linalg.cholesky(likelihood.precision + prior)
+        lower = _root(likelihood.precision, prior)
         aim = np.linalg.solve(lower, likelihood.pull)
         move = np.linalg.solve(lower.T, aim) - theta
         length = float(np.linalg.norm(lower.T @ move))
@@ -109,3 +109,19 @@ def _settled(equation: ScoreEquation, prior: Array, theta: Array) -> tuple[Array
     evidence = 0.5 * (float(np.linalg.slogdet(prior)[1]) + float(aim @ aim) - likelihood.quadratic)
     evidence += likelihood.log_volume - float(np.log(np.diag(lower)).sum())
     return theta, half.T @ half, evidence - 0.5 * len(theta) * float(np.log(2.0 * np.pi))
+
+
+def _root(likelihood: Array, prior: Array) -> Array:
+    """L, lower triangular, with L L' the sum of both, of which the prior is positive definite.
+
+    Along collinear features scores may be so much surer than the prior that their rounding is larger than it. There
+    the sum is taken in coordinates in which the prior is 1 and scores only add to it.
+    """
+    try:
+        return np.asarray(np.linalg.cholesky(likelihood + prior))
+    except np.linalg.LinAlgError:
+        half = np.linalg.cholesky(prior)
+        inside = np.linalg.solve(half, np.linalg.solve(half, likelihood).T)
+        added, axes = np.linalg.eigh(0.5 * (inside + inside.T))
+        upper = np.linalg.qr((half @ (axes * np.sqrt(1.0 + np.maximum(added, 0.0)))).T)[1]
+        return np.asarray((upper * np.sign(np.diag(upper))[:, np.newaxis]).T)
