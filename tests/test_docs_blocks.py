@@ -136,6 +136,7 @@ def test_the_commands_of_a_shared_ledger_run_on_a_server(typed: Callable, durabl
     """The role that the guide grants may pay by what `ledger grant` sends, and by the statements of the page alike."""
     files, shared, copied = (block.splitlines() for block in blocks(GUIDES / "ledger.md", "console"))
     (grants,) = blocks(GUIDES / "ledger.md", "sql")
+    durable.run("DROP ROLE IF EXISTS analysts")
     durable.run("CREATE ROLE analysts")
 
     def run(lines: list[str], address: str) -> None:

@@ -109,11 +109,13 @@ def test_every_example_of_a_shared_ledger_runs(
     lines = {name: [line for line in examples(HELPS[f"ledger {name}"]) if SERVER in line] for name in SHARED}
     assert all(lines.values())
     assert sum(SERVER in line for text in HELPS.values() for line in examples(text)) == sum(map(len, lines.values()))
+    durable.run("DROP ROLE IF EXISTS analysts")
     durable.run("CREATE ROLE analysts")
     for names in (SHARED[:1], SHARED[1:]):
         with durable.database("budgets") as url:
             for line in (line for name in names for line in lines[name]):
                 check(run, tmp_path / "study", line.replace(SERVER, f"{url}&"))
+    durable.run("DROP ROLE analysts")
 
 
 def test_examples_of_the_demonstration_are_those_its_own_tests_run() -> None:

@@ -294,7 +294,7 @@ def test_the_bound_on_persons_spills_instead_of_failing():
     query = query_of(schema)
     dataset = open_dataset(pa.Table.from_pylist(table_of(20)), schema, id="t")
     (grouping,) = sql.groupings(query)
-    scan = sql.coded(query, grouping, dataset.source.held, "rows", "t", None).sql(dialect="duckdb")
+    scan = sql.coded_groups(query, grouping, dataset.source.held, "rows", "t", None).sql(dialect="duckdb")
     with connect() as connection:
         dataset.source.origins[0].attach(connection, "rows")
         plan = connection.execute(f"EXPLAIN {scan}").fetchall()[0][1]

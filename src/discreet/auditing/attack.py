@@ -21,7 +21,7 @@ from discreet.queries.scores.score_law import ScoreLaw
 from discreet.queries.statistics import Statistics
 from discreet.schema import Person, Schema
 from discreet.sources import Source
-from discreet.sources.dataset import Design, IntegerArray
+from discreet.sources.dataset import Design, IntegerArray, RowSums
 from discreet.sources.scores.score_sources import ScoreSource
 
 __all__ = ["attack_pair", "audit", "suspected_pairs"]
@@ -35,6 +35,11 @@ class Remembered:
 
     source: Source
     _answers: list[tuple[Statistics, dict[str, IntegerArray]]] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether rows may come into this process."""
+        return self.source.at_hand
 
     def count(self) -> int:
         """The number of units."""
@@ -56,9 +61,17 @@ class Remembered:
         """The rows of the source itself."""
         return self.source.design(query)
 
+    def can_sum(self) -> bool:
+        """Whether the next two can be asked."""
+        return self.source.can_sum()
+
     def scores(self, query: Loss, law: ScoreLaw) -> AbstractContextManager[ScoreSource]:
         """The sums of the source itself."""
         return self.source.scores(query, law)
+
+    def sums(self, query: Loss) -> AbstractContextManager[RowSums]:
+        """The same of what a function finds in the rows."""
+        return self.source.sums(query)
 
 
 def audit(

@@ -17,13 +17,20 @@ def opened(path: str) -> "Ledger":
     """Open a ledger, a file or an address."""
     from discreet.ledger import Ledger
 
-    given = Path(path)
-    study = given / STUDY if given.is_dir() else given
-    if study.suffix == ".toml" and study.is_file():
-        raise LedgerError(
-            f"Ledger.path must be a ledger, got the {'folder' if study != given else 'study'} {path!r}: {_own(study)}"
-        )
+    study = _study_at(Path(path))
+    if study is not None:
+        kind = "study" if study == Path(path) else "folder"
+        raise LedgerError(f"Ledger.path must be a ledger, got the {kind} {path!r}: {_own(study)}")
     return Ledger.open(path)
+
+
+def _study_at(given: Path) -> Path | None:
+    """A study in the place of a ledger; names that no file can have are for the ledger to refuse."""
+    try:
+        study = given / STUDY if given.is_dir() else given
+        return study if study.suffix == ".toml" and study.is_file() else None
+    except (OSError, ValueError):
+        return None
 
 
 def _own(study: Path) -> str:

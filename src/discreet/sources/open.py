@@ -23,7 +23,6 @@ from discreet.sources.readers.identifiers import Owner, identifier
 from discreet.sources.readers.owners import is_typed, pandas_owners, pandas_typed, polars_owners
 from discreet.sources.readers.parquet import parquet_files
 from discreet.sources.readers.parts import slot_of
-from discreet.sources.readers.spark_frames import is_spark_frame
 from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def open_dataset(
     if table is not None or timeout is not None:
         raise SchemaError("open.table and open.timeout must be given with the address of a database only")
     typed = os.fspath(source) if isinstance(source, str | os.PathLike) else None
-    in_spark = is_spark_frame(source)
+    in_spark = _is_spark_frame(source)
     if not isinstance(typed, str) and package_of(source) is None and not in_spark:
         raise SchemaError(
             f"open.source must be a path or a pandas, polars, pyarrow or Spark frame, got {type(source).__name__}"
@@ -246,3 +245,8 @@ def _storage(rows: Any, name: str) -> Storage | None:
     """How an Arrow table holds identifiers, None if it is none: long decimals are read as texts, but are not names."""
     slot = slot_of(rows.schema.field(name).type) if package_of(rows) == "pyarrow" else None
     return None if slot is None else slot.storage
+
+
+def _is_spark_frame(source: object) -> bool:
+    """Whether it is a frame of Spark, told without importing it."""
+    return any(base.__module__.startswith("pyspark.") and base.__name__ == "DataFrame" for base in type(source).__mro__)

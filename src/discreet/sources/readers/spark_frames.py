@@ -29,7 +29,7 @@ from discreet.sources.sql.cell_sql import RAW, Held, handed_over
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["is_spark_frame", "spark_rows"]
+__all__ = ["spark_rows"]
 
 CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # under which Spark keeps the declared type of a text
 OWNER = "owner"
@@ -48,11 +48,6 @@ SETTINGS = {
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 PARTITION_BYTES = 2**24  # of what Spark takes for the size of a frame; files are several times smaller than their rows
-
-
-def is_spark_frame(source: object) -> bool:
-    """Whether it is a frame of Spark, told without importing it."""
-    return any(base.__module__.startswith("pyspark.") and base.__name__ == "DataFrame" for base in type(source).__mro__)
 
 
 def spark_rows(frame: Any, schema: Schema) -> "tuple[Any, exp.Select, dict[str, Held]]":
