@@ -69,6 +69,7 @@ figure.wide .chart svg { width: auto; max-width: none; }
 figcaption { margin-top: .3rem; max-width: 40rem; } details { margin: .45rem 0; }
 summary { cursor: pointer; color: var(--accent); font-size: .92rem; width: max-content; max-width: 100%; }
 .scroll { overflow-x: auto; max-height: 32rem; overflow-y: auto; margin: .5rem 0; }
+nav.index .scroll { max-height: none; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--quiet); font-size: .86rem; padding-bottom: .3rem; }
 th, td { text-align: right; padding: .28rem 0 .28rem 1.4rem; border-bottom: 1px solid var(--rule); vertical-align:
@@ -82,7 +83,7 @@ nav.index table { width: 100%; font-size: .95rem; } nav.index td, nav.index th {
   padding-bottom: .5rem; }
 @media (max-width: 40rem) { body { font-size: 15.5px; } h1 { font-size: 1.5rem; } h2 { font-size: 1.3rem; }
   dl { grid-template-columns: 1fr; gap: 0; } dt { margin-top: .55rem; font-size: .86rem; }
-  th, td { padding-left: .8rem; } nav.index .scroll { max-height: none; }
+  th, td { padding-left: .8rem; }
   .beliefs { grid-template-columns: 1fr max-content; grid-auto-flow: dense; } .beliefs .bar { grid-column: 1 / -1; } }
 @media print { :root { --ink: #000; --quiet: #333; --paper: #fff; --card: #fff; --rule: #bbb; --tick: #777;
   --accent: #000;
