@@ -57,3 +57,24 @@ def test_the_other_verbs_do_too() -> None:
         dc.plan(NOISE, MODEL, schema=SCHEMA)  # type: ignore[arg-type]
     with pytest.raises(dc.QueryError, match=r"compare budget must be a Budget"):
         dc.compare(MODEL, NOISE, schema=SCHEMA)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda rows: dc.NoisyStatistics(epsilon=rows),
+        lambda rows: dc.NoisyStatistics(rho=rows),
+        lambda rows: dc.NoisyScore(epsilon=rows, delta=1e-6),
+        lambda rows: dc.GibbsPosterior(epsilon=rows, delta=1e-6),
+        lambda rows: dc.PosteriorSample(epsilon=rows),
+        lambda rows: dc.NoisyStatistics(epsilon=1.0, label=rows),
+        lambda rows: dc.Budget(epsilon=rows),
+        lambda rows: dc.BetaBernoulli(rows).query(SCHEMA),
+    ],
+)
+@pytest.mark.parametrize("rows", [FRAME, FRAME["name"], [*FRAME["name"]]], ids=["frame", "column", "list"])
+def test_no_refusal_of_an_argument_shows_rows(declare: Any, rows: Any) -> None:
+    """A frame in the place of a number is told by its type: its text would show rows."""
+    with pytest.raises(dc.DiscreetError) as found:
+        declare(rows)
+    assert "Rosalind" not in str(found.value)

@@ -2,13 +2,21 @@
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.errors import DiscreetError, GuaranteeError, QueryError
 
-__all__ = ["check_label", "check_released", "is_integer", "is_number", "positive"]
+__all__ = ["check_label", "check_released", "is_integer", "is_number", "positive", "told"]
+
+TOLD = (str, bool, int, float, Decimal, np.generic, type(None))
+
+
+def told(value: object) -> str:
+    """What was given, as a refusal tells it; anything but one number or text by its type: a frame would show rows."""
+    return repr(value) if isinstance(value, TOLD) else f"a {type(value).__name__}"
 
 
 def positive(
@@ -21,7 +29,7 @@ def positive(
         number = math.inf
     if not (0 < number < below and math.isfinite(number)):
         limit = "a finite number above 0" if math.isinf(below) else f"a number above 0 and below {below:g}"
-        raise error(f"{field_name} must be {limit}, got {value!r}")
+        raise error(f"{field_name} must be {limit}, got {told(value)}")
     return number
 
 
@@ -34,7 +42,7 @@ def check_released(field: str, values: ArrayLike) -> None:
 def check_label(kind: str, label: object) -> None:
     """A label is a short printable text: it is public and appears in ledgers and reports."""
     if not (isinstance(label, str) and len(label) <= 200 and (label == "" or label.isprintable())):
-        raise GuaranteeError(f"{kind}.label must be a printable text of at most 200 characters, got {label!r}")
+        raise GuaranteeError(f"{kind}.label must be a printable text of at most 200 characters, got {told(label)}")
 
 
 def is_integer(value: object) -> bool:

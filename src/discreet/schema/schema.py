@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self, cast
 
-from discreet.checks import is_integer, meant
+from discreet.checks import is_integer, meant, told
 from discreet.errors import SchemaError
 from discreet.recipe import build, without_none
 from discreet.schema.columns import KINDS, Column, Seen, declared_words
@@ -157,9 +157,9 @@ class Schema(Told):
 
     def column(self, name: str) -> Seen:
         """The declaration of one column."""
-        if name not in self.columns:
+        if not isinstance(name, str) or name not in self.columns:
             raise SchemaError(
-                f"Schema.columns must contain {name!r}, got {sorted(self.columns)}{meant(name, self.columns)}"
+                f"Schema.columns must contain {told(name)}, got {sorted(self.columns)}{meant(name, self.columns)}"
             )
         return self.columns[name]
 
