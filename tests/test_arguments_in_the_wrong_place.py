@@ -69,7 +69,6 @@ def test_the_other_verbs_do_too() -> None:
         lambda rows: dc.PosteriorSample(epsilon=rows),
         lambda rows: dc.NoisyStatistics(epsilon=1.0, label=rows),
         lambda rows: dc.Budget(epsilon=rows),
-        lambda rows: dc.BetaBernoulli(rows).query(SCHEMA),
     ],
 )
 @pytest.mark.parametrize("rows", [FRAME, FRAME["name"], [*FRAME["name"]]], ids=["frame", "column", "list"])

@@ -157,7 +157,7 @@ class Schema(Told):
 
     def column(self, name: str) -> Seen:
         """The declaration of one column."""
-        if not isinstance(name, str) or name not in self.columns:
+        if name not in self.columns:
             raise SchemaError(
                 f"Schema.columns must contain {told(name)}, got {sorted(self.columns)}{meant(name, self.columns)}"
             )
