@@ -42,10 +42,11 @@ from discreet.queries.statistics import Statistics
 from discreet.schema.cell import Codes
 from discreet.sources.dataset import Design, IntegerArray, RowSums, collected, local_sums
 from discreet.sources.scores.score_sources import ScoreSource, collected_scores
-from discreet.sources.sql.cell_sql import Held, most_rows
+from discreet.sources.sql.cell_sql import Held
 from discreet.sources.sql.influence_sql import influence_sums
 from discreet.sources.sql.kept_rows import number_of_persons
 from discreet.sources.sql.statements import Grouping, coded, coded_groups, groupings, number_of_rows, rows_in_order
+from discreet.sources.sql.sum_sql import most_rows
 
 if TYPE_CHECKING:
     from sqlglot import exp

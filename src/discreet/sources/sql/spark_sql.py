@@ -13,7 +13,7 @@ cannot exhaust the stack of Java.
 from functools import cache
 from typing import Any
 
-from discreet.sources.sql.cell_sql import HALVES, WITHIN
+from discreet.sources.sql.sum_sql import HALVES, WITHIN
 
 __all__ = ["spark_text"]
 
