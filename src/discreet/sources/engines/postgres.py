@@ -20,7 +20,7 @@ from discreet.errors import ReleaseError
 from discreet.queries.losses.base import Loss
 from discreet.queries.statistics import Statistics
 from discreet.schema.cell import Codes
-from discreet.sources.engines.base import ROWS, UNREAD, Engine, Group, Marginals, Session
+from discreet.sources.engines.base import ROWS, UNREAD, Engine, Group, Marginals, Session, in_arrays
 from discreet.sources.sql.cell_sql import Held
 from discreet.sources.sql.statements import Grouping, marginal, used_cells
 
@@ -132,12 +132,13 @@ class Transaction:
             numbers = f"CAST(ARRAY[{names}] AS NUMERIC[])"
             asked.append(f"SELECT {place}, {numbers} FROM ({inside}) AS m({names})")  # noqa: S608  # no text but ours
         found: list[list[Group]] = [[] for _ in asked]
-        kept = f"{CODED} AS MATERIALIZED ({_text(scan)})"
+        kept = f"{CODED} AS ({_text(scan)})"  # computed once, if there is more than one
         for place, group in self.cursor.execute(
             f"WITH {self.relations}, {kept} {' UNION ALL '.join(asked)}"
         ).fetchall():
             found[place].append(tuple(int(number) for number in group))
-        return dict(zip(grouping.marginals, found, strict=True))
+        pairs = zip(grouping.marginals, found, strict=True)
+        return {columns: in_arrays(groups, grouping, columns) for columns, groups in pairs}
 
     def pieces(self, asked: "exp.Select", excluded: Sequence[int]) -> Iterator[list[Codes]]:
         """Whole numbers in binary, as the server sends them: 8 bytes each, in rows of one length."""

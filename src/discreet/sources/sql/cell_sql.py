@@ -146,12 +146,13 @@ def _clipped(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
 
     lower, upper = double(column.lower), double(column.upper)
     default = exp.null() if column.default_value is None else double(column.default_value)
-    # the common case comes first and alone: engines take LEAST and GREATEST cell by cell, which is five times slower
-    within = exp.And(this=exp.GTE(this=value, expression=lower), expression=exp.LTE(this=value, expression=upper))
-    below = exp.LT(this=value, expression=lower)
-    branches = ((within, value), (below, lower), (is_bad(value), default))
-    # nodes are made by hand: the builders copy and parse their arguments, and tables have hundreds of columns
-    return exp.Case(ifs=[exp.If(this=when, true=then) for when, then in branches], default=upper)
+    # the common case comes first, after two comparisons and no more: NaN is above everything. Nodes are made by hand:
+    # the builders copy and parse their arguments, and tables have hundreds of columns
+    reached = exp.If(this=exp.GTE(this=value, expression=lower), true=value)
+    below = exp.If(this=exp.LTE(this=value, expression=upper), true=exp.Case(ifs=[reached], default=lower))
+    nan = cast(exp.Literal.string("NaN"), "double")
+    above = exp.If(this=exp.LT(this=value, expression=nan), true=upper)
+    return exp.Case(ifs=[below, above], default=default)
 
 
 def _steps(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":

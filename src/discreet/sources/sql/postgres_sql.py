@@ -16,6 +16,7 @@ A text is a number by the rule of `schema.cell.number_of`. Those that may be one
 cast to a decimal is within its range, and what is cast to a double lies between public bounds.
 """
 
+from collections.abc import Callable
 from decimal import Context, Decimal
 from functools import cache, partial
 from math import frexp, nextafter
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage, clipped_steps
 from discreet.schema.columns import Bounded, Count
 from discreet.sources.sql.cell_sql import GRID, ONCE
+from discreet.sources.sql.level_sql import LISTED
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -46,6 +48,11 @@ _LEAST_STEP = 2.0**-900  # of a grid whose points are as exact as those of the g
 def _text(value: str) -> str:
     """A constant; standard_conforming_strings is on."""
     return "'" + value.replace("'", "''") + "'"
+
+
+def _double(value: float) -> str:
+    """A constant to the last bit."""
+    return f"DOUBLE PRECISION '{value!r}'"
 
 
 def double_of_decimal(cell: str) -> str:
@@ -171,7 +178,7 @@ def _bucket(value: str, column: Bounded | Count) -> str | None:
         return None
     first = nextafter(0.5, 0.0) if low == 0 else low + 0.5
     points = (first * column.step, (low + 0.5 + 2**wide) * column.step, float(column.upper))
-    begin, end, upper = (f"DOUBLE PRECISION '{point!r}'" for point in points)
+    begin, end, upper = map(_double, points)
     other = "NULL" if column.default_value is None else str(int(steps(column.default_value)))
     reached = f"WIDTH_BUCKET({value}, {begin}, {end}, {2**wide})" + (f" + {low}" if low else "")
     # NaN is above everything; it never reaches the function, which would not take it
@@ -184,6 +191,15 @@ def _literal(_: Any, literal: "exp.Literal") -> str:
     if literal.is_string:
         return _text(literal.name)
     return f"DOUBLE PRECISION '{literal.name}'" if "e" in literal.name else literal.name
+
+
+def _values(writer: Any, table: "exp.Values") -> str:
+    """Many levels are written at once, without a node for each."""
+    if LISTED not in table.meta:
+        return str(writer.values_sql(table))
+    constant: dict[type, Callable[[Any], str]] = {str: _text, float: _double}
+    written = ", ".join(f"({constant[type(level)](level)}, {code})" for level, code in table.meta[LISTED].items())
+    return f"(VALUES {written}) AS {writer.sql(table, 'alias')}"
 
 
 @cache
@@ -202,6 +218,7 @@ def _dialect() -> Any:
         exp.Select: _selected,
         exp.SHA2: _sha2,
         exp.TryCast: _trycast,
+        exp.Values: _values,
     }
     generator = type("PostgresWriter", (Postgres.Generator,), {"TRANSFORMS": {**Postgres.Generator.TRANSFORMS, **own}})
     return type("PostgresWords", (Postgres,), {"Generator": generator})
