@@ -115,8 +115,8 @@ def test_one_cell_of_a_transform_is_not_told(
     bad = table[["age"]].astype(float)
     bad.iloc[0, 0] = np.nan
 
-    def events(cells: pd.DataFrame, id: str) -> tuple[str, list[str]]:
-        last = PrivateLogisticRegression(schema, ledger=ledger, mechanism=mechanism, id=id)
+    def events(cells: pd.DataFrame, named: str) -> tuple[str, list[str]]:
+        last = PrivateLogisticRegression(schema, ledger=ledger, mechanism=mechanism, id=named)
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             try:

@@ -84,7 +84,7 @@ def check_callers(estimator: Any) -> None:
 
 
 def _says_nothing(step: Any) -> bool:
-    """Whether no cell makes it refuse (`validate`), and nothing but its function is called (`inverse_func` is tried)."""
+    """Whether no cell makes it refuse (`validate`), and only its function is called (`inverse_func` is tried)."""
     return not step.kw_args and not step.validate and step.inverse_func is None
 
 
