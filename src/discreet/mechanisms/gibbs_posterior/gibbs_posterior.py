@@ -267,7 +267,7 @@ class GibbsPosterior(Mechanism):
             raise QueryError("GibbsPosterior.sampler must be langevin for a table that stays in Spark, got exact")
         if not dataset.source.has_places and self.batches > 1:
             raise QueryError(
-                "GibbsPosterior.batches must be 1 for a table in Spark or a database, where rows have no place, got more"
+                "GibbsPosterior.batches must be 1 for a table in Spark or a database: no row has a place, got more"
             )
 
     def _grid(self, query: Loss) -> float:
