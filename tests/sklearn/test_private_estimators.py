@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from discreet.sklearn import (
     PrivateLogisticRegression,
     PrivateNaiveBayes,
     PrivatePoissonRegression,
+    fitted_tables,
 )
 
 # so little noise that a score by chance cannot fail a test
@@ -232,6 +234,36 @@ def test_bad_cells_change_no_event(table: pd.DataFrame, ledger: dc.Ledger) -> No
     odd = X.assign(age=[np.nan, np.inf, *X.age[2:]], ward=["?", None, *X.ward[2:]])
     fitted = made("logistic", ledger).fit(odd, y.where(y.index > 1, "perhaps"))
     assert fitted.predict_proba(X).shape == (len(X), 2)
+
+
+ODD = [Decimal("sNaN"), pd.Timestamp("2026-01-01"), pd.NaT, [1], 1j]
+
+
+@pytest.mark.parametrize("rest", ["no", None])
+def test_one_label_of_any_kind_changes_no_event(rest: str | None, ledger: dc.Ledger) -> None:
+    """Where all others are labels, and where they are missing: pandas finds types in what is left."""
+    X = pd.DataFrame({"age": [30.0] * 4, "ward": ["A"] * 4})
+    for number, cell in enumerate([rest, *ODD]):
+        labels = pd.Series([rest] * 4, dtype=object)
+        labels.iloc[1] = cell
+        made("bayes", ledger, id=f"patients {number}").fit(X, labels)
+    assert len(ledger.entries()) == 1 + len(ODD)
+
+
+@pytest.mark.parametrize("cell", ODD[:2])
+def test_without_a_type_pandas_looks_at_labels(cell: Any, ledger: dc.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin: joined as it was, one label refuses the table."""
+
+    def joined(features: pd.DataFrame, labels: pd.Series, target: str) -> pd.DataFrame:
+        return features.assign(**{target: pd.Series(labels.array, index=features.index)})
+
+    monkeypatch.setitem(fitted_tables._JOINS, "pandas", joined)
+    X = pd.DataFrame({"age": [30.0] * 4, "ward": ["A"] * 4})
+    labels = pd.Series([None] * 4, dtype=object)
+    made("bayes", ledger).fit(X, labels)
+    labels.iloc[1] = cell
+    with pytest.raises((EstimatorError, dc.SchemaError)):
+        made("bayes", ledger, id="others").fit(X, labels)
 
 
 def test_persons_are_told_by_their_column(table: pd.DataFrame, ledger: dc.Ledger) -> None:

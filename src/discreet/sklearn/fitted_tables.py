@@ -84,9 +84,11 @@ def _of_pandas(features: Any, labels: Any, target: str) -> Any:
 
     if isinstance(labels, pd.DataFrame):
         labels = _one_column(labels).iloc[:, 0]
-    cells = labels.array if isinstance(labels, pd.Series) else _flat(labels)
+    typed = isinstance(labels, pd.Series) and not isinstance(labels.dtype, np.dtype)
+    cells = labels.array if typed else _flat(labels)
     held = features.copy(deep=False)
-    held[target] = pd.Series(cells, index=features.index)  # by place, as scikit-learn reads y
+    # by place, as scikit-learn reads y; with its type, or pandas would look at the objects in it to find another
+    held[target] = pd.Series(cells, index=features.index, dtype=cells.dtype)
     return held
 
 
