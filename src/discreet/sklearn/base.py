@@ -176,7 +176,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _table(self, schema: Schema, held: Any, labels: Any, target: str, features: tuple[str, ...]) -> tuple[Any, Any]:
         """One frame with all declared columns, and of X what scikit-learn is shown: the features."""
-        kind, owner = type(self).__name__, schema.unit.identifier
+        kind, owner, truths = type(self).__name__, schema.unit.identifier, schema.columns[target].truths
         if not is_frame(held):
             if owner is not None:
                 raise EstimatorError(
@@ -185,7 +185,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             columns = as_columns(kind, held, features)
             if labels is None:
                 raise EstimatorError(f"{kind} requires y to be passed, but the target y is None")
-            return joined(kind, columns, labels, target), np.empty((1, len(features)))
+            return joined(kind, columns, labels, target, truths), np.empty((1, len(features)))
         held = named(held, features)
         names = column_names_of(held)
         own = {*features, *({owner} if owner is not None else ()), *({target} if labels is None else ())}
@@ -195,7 +195,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 f"{_differences(names, own, features, target)}"
             )
         seen = chosen(held, [name for name in names if name not in (owner, target)])
-        return (held if labels is None else joined(kind, held, labels, target)), seen
+        return (held if labels is None else joined(kind, held, labels, target, truths)), seen
 
     def _records(self, X: Any) -> Any:  # noqa: N803
         """New rows, by the names that were declared; they are whose who asks, and nothing here protects them."""
