@@ -144,6 +144,36 @@ def agrees_on_influences(spark: Running) -> None:
         assert source.influences(asked).tolist() == own.source.influences(asked).tolist()
 
 
+def in_a_view(self: engine.SparkAsked, query: Statistics, grouping: Any, scan: Any) -> Any:
+    """The planted bug: a scan is kept where every thread of the session looks."""
+    self.session.sql(engine._text(scan)).createOrReplaceTempView(engine.CODED)
+    groups = self.rows(engine._of_sets(query, grouping))
+    return {columns: engine._of_set(grouping, columns, groups) for columns in grouping.marginals}
+
+
+def answers_every_thread_by_its_own_scan(spark: Running) -> None:
+    """Another thread asks of the same dataset when a question is about to be answered: noise would be for the first."""
+    table = pa.table({"small": [0.0] * 20, "large": [9.0] * 20})
+    data = dc.open(spark.frame(table), dc.Schema({"small": dc.Bounded(0, 1), "large": dc.Bounded(0, 9)}), id="t")
+    schema, source = data.schema, data.source
+    small, large = (Statistics(schema, (Sum.of(schema, "sum", name),)) for name in schema.columns)
+    alone, collected = source.statistics(small)["sum"].tolist(), engine.SparkAsked._collected
+    waiting: list[Statistics] = []
+
+    def meanwhile(self: engine.SparkAsked, statement: str) -> Any:
+        while waiting:
+            source.statistics(waiting.pop())
+        return collected(self, statement)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.SparkAsked, "_collected", meanwhile)
+        waiting.append(large)
+        assert source.statistics(small)["sum"].tolist() == alone
+        patch.setattr(engine.SparkAsked, "marginals", in_a_view)
+        waiting.append(large)
+        assert source.statistics(small)["sum"].tolist() == source.statistics(large)["sum"].tolist() != alone
+
+
 HOSTILE = [
     "a.b",
     "`a`",
@@ -487,6 +517,7 @@ PARTS = [
     refuses_what_is_no_such_table,
     says_nothing_of_what_fails,
     finds_one_changed_cell,
+    answers_every_thread_by_its_own_scan,
     neighbours_have_equal_events,
 ]
 

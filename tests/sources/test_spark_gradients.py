@@ -38,6 +38,7 @@ class Elsewhere:
     """A source whose rows stay where they are, in blocks."""
 
     at_hand = False
+    has_places = False
 
     def __init__(self, frame: Parts) -> None:
         self.frame = frame

@@ -40,6 +40,7 @@ class CodedRows:
     persons: NDArray[Any] | None = field(default=None, repr=False)
     id: str = ""
     at_hand: ClassVar[bool] = True
+    has_places: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         arrays = {name: np.asarray(values, dtype=np.int64) for name, values in self.columns.items()}

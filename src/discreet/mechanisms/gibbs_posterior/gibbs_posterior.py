@@ -89,7 +89,7 @@ class GibbsPosterior(Mechanism):
     bias
         Of a stationary chain: variances at most 1/(1 - bias) too large, at most this share of the start left.
     batches
-        Above 1, a step sees one of so many fixed runs of rows.
+        Above 1, a step sees one of so many fixed runs of rows, whose places must not follow from what rows hold.
     bound
         How the budget is turned into β: "gdp" is exact; "renyi" and "minami" are for comparison.
     grid, label
@@ -262,12 +262,12 @@ class GibbsPosterior(Mechanism):
             return langevin_chains(query, law, self.batches, rows, count, stream, progress)
 
     def _check_place(self, query: Loss, dataset: Dataset) -> None:
-        """Refuse what rows elsewhere cannot do: they have no places, and come into no process."""
+        """Refuse what rows elsewhere cannot do: they have no places, or come into no process."""
         if not dataset.source.at_hand and self.sampler == "exact":
             query.check_here()
-        if not dataset.source.at_hand and self.batches > 1:
+        if not dataset.source.has_places and self.batches > 1:
             raise QueryError(
-                "GibbsPosterior.batches must be 1 for a table in Spark, where no row has a place, got more"
+                "GibbsPosterior.batches must be 1 for a table in Spark or a database: no row has a place, got more"
             )
 
     def _grid(self, query: Loss) -> float:

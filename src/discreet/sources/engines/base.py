@@ -89,6 +89,7 @@ class Engine(ABC):
     id: str
     of_persons: bool
     at_hand: ClassVar[bool] = True
+    has_places: ClassVar[bool] = True
 
     @abstractmethod
     def rows_held(self) -> int:

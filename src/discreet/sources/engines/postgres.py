@@ -12,7 +12,7 @@ notice is asked for. An interrupt cancels the statement on the server.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -77,6 +77,7 @@ class Postgres(Engine):
     id: str = ""
     of_persons: bool = False
     timeout: float | None = None
+    has_places: ClassVar[bool] = False  # a row that is changed goes where there is room
 
     def rows_held(self) -> int:
         """The number of rows."""
