@@ -1,5 +1,6 @@
 """Before a private estimator stand public transforms only; whatever else hands over rows is refused, unpaid."""
 
+import warnings
 from typing import Any
 
 import joblib
@@ -102,6 +103,34 @@ def test_a_ufunc_of_more_than_one_cell_is_refused(function: Any) -> None:
     with pytest.raises(EstimatorError, match="public transform"):
         check_steps(FunctionTransformer(function))
     check_steps(FunctionTransformer(np.sqrt))
+
+
+@pytest.mark.parametrize("told", [{"validate": True}, {"inverse_func": np.square}], ids=["refused", "warned of"])
+def test_one_cell_of_a_transform_is_not_told(
+    told: dict[str, Any], table: pd.DataFrame, ledger: dc.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The twin: without the look at it, the same pipeline fails or warns where one cell is another."""
+    schema = dc.Schema({"age": dc.Bounded(0, 20), "smoker": COLUMNS["smoker"]})
+    mechanism = dc.NoisyScore(epsilon=100.0, delta=1e-6, steps=20)
+    bad = table[["age"]].astype(float)
+    bad.iloc[0, 0] = np.nan
+
+    def events(cells: pd.DataFrame, named: str) -> tuple[str, list[str]]:
+        last = PrivateLogisticRegression(schema, ledger=ledger, mechanism=mechanism, id=named)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            try:
+                make_pipeline(FunctionTransformer(np.sqrt, **told), last).fit(cells, table.smoker)
+            except ValueError as problem:
+                return type(problem).__name__, [str(each.message) for each in warned]
+        return "fitted", [str(each.message) for each in warned]
+
+    class_of_refusal, _ = events(table[["age"]], "a")
+    assert class_of_refusal == EstimatorError.__name__
+    assert ledger.entries() == ()
+    monkeypatch.setattr(public_steps, "_says_nothing", lambda step: True)
+    assert events(table[["age"]], "b") == ("fitted", [])
+    assert events(bad, "c") != ("fitted", [])
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -26,7 +26,8 @@ HANDS_ON = ("sklearn.base", "sklearn.pipeline", "sklearn.utils.")  # of scikit-l
 LEARNS = (
     "learns from the rows, or may: then one row moves all others and the guarantee would be false. Bounds and levels "
     "that the schema declares do the scaling, encoding and filling in; transforms that may stay are passthrough, drop, "
-    "ColumnTransformer of columns by name or place, and FunctionTransformer without a function or of one NumPy ufunc"
+    "ColumnTransformer of columns by name or place, and FunctionTransformer without a function or of one NumPy ufunc "
+    "and nothing else"
 )
 SEARCHED = (
     "must not be fitted by scikit-learn's own cross-validation, got a fold: each fold is another table, which is paid "
@@ -57,7 +58,7 @@ def check_steps(step: Any, name: str = "") -> None:
                 )
         check_steps(step.remainder, "remainder")
         return
-    if kind is FunctionTransformer and not step.kw_args and (step.func is None or _is_of_one_cell(step.func)):
+    if kind is FunctionTransformer and _says_nothing(step) and (step.func is None or _is_of_one_cell(step.func)):
         return
     raise EstimatorError(f"Pipeline step {name!r} must be a public transform, got {kind.__name__}, which {LEARNS}")
 
@@ -80,6 +81,11 @@ def check_callers(estimator: Any) -> None:
             raise EstimatorError(f"{kind} {wrapped(type(caller).__name__)}")
         elif module.startswith("sklearn.") and not module.startswith(HANDS_ON):
             raise EstimatorError(f"{kind} {wrapped(module)}")
+
+
+def _says_nothing(step: Any) -> bool:
+    """Whether no cell makes it refuse (`validate`), and only its function is called (`inverse_func` is tried)."""
+    return not step.kw_args and not step.validate and step.inverse_func is None
 
 
 def _is_of_one_cell(function: Any) -> bool:
