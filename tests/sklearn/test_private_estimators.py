@@ -201,8 +201,9 @@ def test_clones_keep_their_parameters(name: str, tmp_path: Path) -> None:
     [
         ({"schema": None}, "schema must be a dc.Schema"),
         ({"ledger": None}, "ledger must be a dc.Ledger or the path of one"),
-        ({"mechanism": None}, "mechanism must be one of"),
-        ({"id": None}, "id must be a text that names the dataset"),
+        ({"mechanism": None}, r"mechanism must be a mechanism, got None: .* mechanism=dc.NoisyScore\(epsilon=1.0, "),
+        ({"mechanism": 1.0}, r"PrivateLogisticRegression.mechanism must be a mechanism, got 1.0"),
+        ({"id": None}, 'PrivateLogisticRegression.id must be a public name of these rows.*id="patients-2026"'),
         ({"target": "age"}, "target must be the column that y is, got 'age' and a y called 'smoker'"),
         ({"target": "weight"}, "target must be one of the declared columns"),
         ({"mechanism": dc.NoisyStatistics(epsilon=1.0)}, "must be asked by one of"),
@@ -215,6 +216,20 @@ def test_a_wrong_argument_is_told_and_nothing_is_spent(
 ) -> None:
     with pytest.raises(dc.DiscreetError, match=told):
         made("logistic", ledger, **options).fit(*parts("logistic", table))
+    assert ledger.entries() == ()
+
+
+def test_columns_that_are_not_declared_are_told_with_what_to_type(table: pd.DataFrame, ledger: dc.Ledger) -> None:
+    X, y = parts("logistic", table)
+    declared = made("logistic", ledger).schema
+    own = [name for name in declared.columns if name != y.name]
+    with pytest.raises(EstimatorError, match=r"choose the declared ones, as in X\[\['.*or declare \['more'\], too"):
+        made("logistic", ledger).fit(X.assign(more=1), y)
+    with pytest.raises(EstimatorError, match=rf"\['{own[-1]}'\] are not there; leave them out of the schema"):
+        made("logistic", ledger).fit(X[own[:-1]], y)
+    without = dc.Schema({name: declared.column(name) for name in own})
+    with pytest.raises(EstimatorError, match=rf"'{own[-1]}' is the target; declare the column of y"):
+        made("logistic", ledger, schema=without, target=None).fit(X[own], y.rename("unheard of"))
     assert ledger.entries() == ()
 
 
