@@ -25,7 +25,15 @@ from discreet.models import BetaBernoulli
 from discreet.numerics.arrays import Array
 from discreet.schema import Binary, Schema
 
-__all__ = ["crossing", "held_out", "laplace_error", "posterior_error", "relative_variance", "tempered_error"]
+__all__ = [
+    "crossing",
+    "heated_error",
+    "held_out",
+    "laplace_error",
+    "posterior_error",
+    "relative_variance",
+    "tempered_error",
+]
 
 NODES = 24  # of each half of the Laplace law
 UNIFORM = (1.0, 1.0)
@@ -41,8 +49,15 @@ def tempered_error(
     n: int, p: float, *, epsilon: float, truncation: float, prior: tuple[float, float] = UNIFORM
 ) -> float:
     """One draw of the tempered posterior on [truncation, 1 - truncation], which is epsilon-DP."""
-    k, chance = _counts(n, p)
     temperature = max(1.0, 2.0 * math.log((1.0 - truncation) / truncation) / epsilon)
+    return heated_error(n, p, temperature=temperature, truncation=truncation, prior=prior)
+
+
+def heated_error(
+    n: int, p: float, *, temperature: float, truncation: float, prior: tuple[float, float] = UNIFORM
+) -> float:
+    """The same at any temperature."""
+    k, chance = _counts(n, p)
     a, b = (k + prior[0] - 1.0) / temperature + 1.0, (n - k + prior[1] - 1.0) / temperature + 1.0
     return float(chance @ _distance(a, b, p, truncation, 1.0 - truncation))
 

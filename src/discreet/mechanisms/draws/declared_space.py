@@ -8,7 +8,7 @@ The temperature of one posterior sample on probabilities that are each at least 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 from discreet.accounting.bounded_losses import log_ratio
 from discreet.checks import positive
@@ -17,7 +17,9 @@ from discreet.guarantee import BoundedRange
 from discreet.mechanisms.base import Argument, Calibration, Epsilon
 from discreet.queries.families import Family, Interval, OneConjugate
 
-__all__ = ["DeclaredSpace", "one_temperature"]
+__all__ = ["DeclaredSpace", "checked_truncation", "one_temperature"]
+
+SMALLEST_TRUNCATION = 2.0**-40  # 1 - truncation has digits of it: the upper end of the space is not 1
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,21 @@ class DeclaredSpace:
     def words(self, family: Family) -> str:
         """The space, for a privacy officer."""
         return family.space_words(self.spaces(family))
+
+
+def checked_truncation(kind: str, truncation: Any) -> float | dict[str, float] | None:
+    """A smallest probability, one or by table, or None."""
+    if isinstance(truncation, Mapping):
+        named = {str(name): _checked_probability(kind, truncation[name]) for name in truncation}
+        return dict(sorted(named.items()))  # the order in which tables are named is no other request
+    return None if truncation is None else _checked_probability(kind, truncation)
+
+
+def _checked_probability(kind: str, truncation: Any) -> float:
+    least = positive(f"{kind}.truncation", truncation, below=0.5)
+    if least < SMALLEST_TRUNCATION:
+        raise GuaranteeError(f"{kind}.truncation must be at least 2^-40, got {truncation!r}")
+    return least
 
 
 def one_temperature(

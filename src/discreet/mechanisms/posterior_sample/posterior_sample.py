@@ -10,14 +10,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.accounting.tempered_beta import Cooled
 from discreet.checks import check_label, positive
 from discreet.errors import GuaranteeError, QueryError
-from discreet.guarantee import Basis, BoundedRange, Guarantee, IndependentDraws
+from discreet.guarantee import AllOf, Basis, BoundedRange, Guarantee, IndependentDraws, PureDP
 from discreet.mechanisms.base import (
     RATIO_ERROR,
     Drawing,
@@ -30,11 +31,12 @@ from discreet.mechanisms.base import (
     public_grid,
     rounding_words,
 )
-from discreet.mechanisms.draws.declared_space import DeclaredSpace, one_temperature
+from discreet.mechanisms.draws.declared_space import DeclaredSpace, checked_truncation, one_temperature
 from discreet.mechanisms.draws.exact_grid import MOST_POINTS, GridLaw, default_grid, grid_ends, grid_law, log_grid_law
 from discreet.mechanisms.draws.public_grid import finest_grid, rounded
 from discreet.mechanisms.draws.real_laws import LAWS, log_draws
 from discreet.mechanisms.draws.tempered import on_scale, prior_part, vector_draws
+from discreet.mechanisms.posterior_sample.public_worst_case import tempered_at
 from discreet.noise.sources import NoiseSource
 from discreet.numerics.arrays import Array
 from discreet.queries.families import ConditionalTable, Family, OneConjugate, Tempering
@@ -44,11 +46,11 @@ from discreet.sources import Dataset
 __all__ = ["PosteriorSample"]
 
 Arithmetic = Literal["double", "exact"]
+WorstCase = Literal["n"]
 
 ROUND_UP = 1 + 1e-14  # above the rounding error of the few operations that make a range
 SMALLEST_LOSS = 2.0**-30  # of integer weights, whose rounding costs 2^-36
 HOTTEST = 2.0**60
-SMALLEST_TRUNCATION = 2.0**-40  # 1 - truncation has digits of it: the upper end of the space is not 1
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,9 @@ class PosteriorSample(Drawing):
         points themselves, by default about 2^16 of them.
     label
         A different label asks for an independent second release, which is paid.
+    worst_case
+        "n" solves the temperature for the worst two tables of the public number of records, which is cooler the fewer
+        they are: of one probability, or the mean of a bounded column. Left out, it is safe for every n.
     """
 
     calibrate = staticmethod(one_temperature)
@@ -90,11 +95,12 @@ class PosteriorSample(Drawing):
     draws: int = 1
     grid: float | None = None
     label: str = ""
+    worst_case: WorstCase | None = None
 
     def __post_init__(self) -> None:
         settled = {
             "epsilon": positive("PosteriorSample.epsilon", self.epsilon),  # 1 and 1.0 are the same request
-            "truncation": _checked_truncation(self.truncation),
+            "truncation": checked_truncation("PosteriorSample", self.truncation),
             "interval": checked_interval("PosteriorSample", self.interval),
             "grid": check_grid("PosteriorSample", self.grid),
         }
@@ -103,6 +109,10 @@ class PosteriorSample(Drawing):
         for name, choices in (("tempering", get_args(Tempering)), ("arithmetic", get_args(Arithmetic))):
             if getattr(self, name) not in choices:
                 raise GuaranteeError(f"PosteriorSample.{name} must be one of {choices}, got {getattr(self, name)!r}")
+        if self.worst_case not in (None, *get_args(WorstCase)):
+            raise GuaranteeError(f'PosteriorSample.worst_case must be "n" or left out, got {self.worst_case!r}')
+        if self.worst_case is not None and self.arithmetic == "exact":
+            raise GuaranteeError('PosteriorSample.worst_case must be left out in exact arithmetic, got "n"')
         check_draws("PosteriorSample", self.draws)
         check_label("PosteriorSample", self.label)
 
@@ -111,7 +121,9 @@ class PosteriorSample(Drawing):
         return hash(tuple(tuple(value.items()) if isinstance(value, Mapping) else value for value in values))
 
     def temperature(self, query: Statistics) -> float:
-        """T = max(1, R / epsilon), rounded up: a hotter posterior is the more private one."""
+        """T = max(1, R / epsilon), rounded up: a hotter posterior is the more private one. For the public n, cooler."""
+        if self.worst_case is not None:
+            return self._at_n(query).temperature
         return max(1.0, self._space.log_range(self._family(query)) / self.epsilon * ROUND_UP)
 
     def note(self, query: Statistics) -> str:
@@ -120,7 +132,10 @@ class PosteriorSample(Drawing):
         return f"draws of the posterior at temperature {self.temperature(query):.4g}{heated[self.tempering]}"
 
     def guarantee(self, query: Statistics) -> Guarantee:
-        """BoundedRange(R / T) per draw: epsilon, or the smaller R when the posterior is private enough untempered."""
+        """BoundedRange(R / T) per draw: epsilon, or the smaller R when the posterior is private enough untempered.
+
+        For the public n alone it is R / T still, above epsilon, and PureDP(epsilon) besides.
+        """
         schema, family, loss, grid = query.schema, self._family(query), self._loss(query), self._grid(query)
         if not all(piece.is_proper(self._part(query, piece)) for piece in _pieces(family)):
             reason = "a prior that is not negligible beside 1, got one that vanishes"
@@ -138,7 +153,11 @@ class PosteriorSample(Drawing):
                 "exact draw by rejection from a ChaCha20 generator keyed by the operating system, in double precision, "
                 f"{rounding_words(grid, error)}"
             )
-        one = BoundedRange(loss, Basis(schema.relation, str(schema.unit), theorem, sampler))
+        one: Guarantee = BoundedRange(loss, Basis(schema.relation, str(schema.unit), theorem, sampler))
+        if self.worst_case is not None:
+            exactly = f"worst two tables of {query.largest_total} records (posterior_sample.md, Theorem 5)"
+            pure = PureDP(self._at_n(query).epsilon, Basis(schema.relation, str(schema.unit), exactly, sampler))
+            one = AllOf((pure, one))
         return one if self.draws == 1 else IndependentDraws(one, self.draws)
 
     def shapes(self, query: Statistics) -> dict[str, tuple[int, ...]]:
@@ -198,12 +217,18 @@ class PosteriorSample(Drawing):
         spread = self._space.log_range(self._family(query)) * ROUND_UP
         if not 0.0 < spread < math.inf:
             raise QueryError(f"PosteriorSample.interval must bound the likelihood in doubles, got {self.interval!r}")
+        if self.worst_case is not None:
+            return spread / self.temperature(query) * ROUND_UP
         if self.arithmetic == "double":
             return min(self.epsilon, spread)
         if self.epsilon < SMALLEST_LOSS or spread > HOTTEST * self.epsilon:
             limit = max(SMALLEST_LOSS, spread / HOTTEST)
             raise QueryError(f"PosteriorSample.epsilon must be at least {limit:g} if exact, got {self.epsilon!r}")
         return min(self.epsilon, max(spread, SMALLEST_LOSS))
+
+    def _at_n(self, query: Statistics) -> Cooled:
+        """For the worst two tables of the public number of records."""
+        return tempered_at(query, self._family(query), self._space, self.epsilon, self.tempering)
 
     def _part(self, query: Statistics, piece: OneConjugate | ConditionalTable) -> Array:
         return prior_part(piece, self.temperature(query), self.tempering)
@@ -268,17 +293,3 @@ class PosteriorSample(Drawing):
 def _pieces(family: Family) -> tuple[OneConjugate | ConditionalTable, ...]:
     """What is drawn on its own: every table, or the one real parameter."""
     return family.tables or (cast(OneConjugate, family),)
-
-
-def _checked_truncation(truncation: Any) -> float | dict[str, float] | None:
-    if isinstance(truncation, Mapping):
-        named = {str(name): _checked_probability(truncation[name]) for name in truncation}
-        return dict(sorted(named.items()))  # the order in which tables are named is no other request
-    return None if truncation is None else _checked_probability(truncation)
-
-
-def _checked_probability(truncation: Any) -> float:
-    least = positive("PosteriorSample.truncation", truncation, below=0.5)
-    if least < SMALLEST_TRUNCATION:
-        raise GuaranteeError(f"PosteriorSample.truncation must be at least 2^-40, got {least!r}")
-    return least
