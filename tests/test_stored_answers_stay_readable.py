@@ -51,6 +51,7 @@ class NoRows:
     """A source that nobody may read."""
 
     at_hand = True
+    has_places = True
 
     def statistics(self, _query: Any) -> Any:
         raise AssertionError("rows were read for an answer that is stored")

@@ -280,10 +280,11 @@ def test_planted_errors_are_caught(wrong: dict[str, Any]) -> None:
 
 
 def test_states_are_recovered_where_pretending_exactness_fails() -> None:
+    """Of seeds 4 to 9 one table, the first, has a chain in four that merges two states; this is the second."""
     from sklearn.metrics import adjusted_rand_score
 
     family = HiddenMarkov(8, 30, 3, (("type", 8), ("category", 30), ("flag", 2)), 1.0, 1.0)
-    rng = np.random.default_rng(4)
+    rng = np.random.default_rng(5)
     exact = np.repeat(rng.integers(3, size=(8, 6)), 5, axis=1)
     totals = rng.poisson(80, size=exact.shape)
     law = DiscreteLaplace(8.0)

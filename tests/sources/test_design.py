@@ -12,10 +12,12 @@ import pytest
 from cell_oracle import EXCLUDING, SCHEMA, coded_cells, first_rows, of_persons, ordinary_rows, table_of
 
 import discreet as dc
+from discreet.mechanisms.gibbs_posterior.kernels import langevin_steps
 from discreet.noise.sources import SeededNoise
 from discreet.queries.losses.base import CHUNK, Loss
 from discreet.schema import Binary, Categorical, Schema
 from discreet.sources import Dataset
+from discreet.sources import dataset as dataset_module
 from discreet.sources.coded import NO_NUMBER, CodedRows
 from discreet.sources.dataset import Design
 from discreet.sources.open import open_dataset
@@ -173,6 +175,30 @@ def test_a_large_table_lies_in_files_without_a_name(monkeypatch, tmp_path) -> No
             assert not list(tmp_path.iterdir())
     again = mechanism.apply(SeededNoise(1), query, dataset)["coefficients"]
     np.testing.assert_array_equal(again, drawn)
+
+
+def test_progress_does_not_tell_whether_rows_are_in_files(monkeypatch) -> None:
+    """How many rows persons have is private. The twin: told by what is run at once, as it was, it would tell."""
+    table = pd.DataFrame({"id": [1, 1, 2, 3], "x": [0.0, 1.0, 2.0, 3.0], "y": [0, 1, 0, 1]})
+    schema = Schema({"x": dc.Bounded(0, 3), "y": dc.Binary()}, unit=dc.Person("id", 2))
+    dataset = open_dataset(table, schema, id="t")
+    query = dc.LogisticRegression("y", ("x",)).query(dataset.schema)
+    mechanism, kernel = dc.GibbsPosterior(epsilon=1.0, delta=1e-5, steps=120), langevin_steps.steps_of_langevin
+    found = []
+    for limit in (2**28, 0):
+        told: list[int] = []
+        run: list[int] = []
+        monkeypatch.setattr(dataset_module, "LARGEST_IN_MEMORY", limit)
+        monkeypatch.setattr(
+            langevin_steps, "steps_of_langevin", lambda *given, run=run: (run.append(given[8]), kernel(*given))
+        )
+        drawn = mechanism.apply(SeededNoise(1), query, dataset, told.append)["coefficients"]
+        found.append((told, run, drawn))
+    (told, run, drawn), (told_in_files, run_in_files, drawn_in_files) = found
+    assert told == told_in_files
+    assert sum(told) == 120
+    assert run != run_in_files
+    np.testing.assert_array_equal(drawn, drawn_in_files)
 
 
 def test_design_never_prints_rows_and_holds_whole_chunks() -> None:

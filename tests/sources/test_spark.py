@@ -90,6 +90,17 @@ def agrees_on_hostile_cells(spark: Running) -> None:
             assert found == [meaning(columns[name], cell) for cell in cells], (kind, name)
 
 
+def agrees_on_many_levels(spark: Running) -> None:
+    """Texts and numbers that are looked up in a table."""
+    levels = [*map(str, range(300)), *(f"Ü{i}'" for i in range(300))]
+    column = dc.Categorical([*levels, "rest"], other="rest")
+    texts = ["7", "7.0", "Ü7'", "ü7'", "Ü7", "", "299", "3e2", None]
+    for cells, holder in ((texts, pa.string()), ([7.0, 7.5, -0.0, math.nan, math.inf, None], pa.float64())):
+        table = pa.table({"x": pa.array(cells, holder), "i": range(len(cells)), "y": [0] * len(cells)})
+        found = codes(spark.frame(table), {"x": column}, len(cells))["x"]
+        assert found == [meaning(column, cell) for cell in cells]
+
+
 def codes(frame: Any, columns: dict[str, Any], rows: int) -> dict[str, list[int | None]]:
     """The code or the grid steps of every cell, in the order of a column i."""
     schema = dc.Schema({**columns, "i": dc.Bounded(0, 1024, grid=1.0), "y": dc.Binary()}, n=rows)
@@ -131,6 +142,36 @@ def agrees_on_influences(spark: Running) -> None:
         asked = query.second.query(query, value, mechanism.laws(query))
         source = engine.opened_in_spark(spark.frame(pa.Table.from_pandas(table)), schema, "t")
         assert source.influences(asked).tolist() == own.source.influences(asked).tolist()
+
+
+def in_a_view(self: engine.SparkAsked, query: Statistics, grouping: Any, scan: Any) -> Any:
+    """The planted bug: a scan is kept where every thread of the session looks."""
+    self.session.sql(engine._text(scan)).createOrReplaceTempView(engine.CODED)
+    groups = self.rows(engine._of_sets(query, grouping))
+    return {columns: engine._of_set(grouping, columns, groups) for columns in grouping.marginals}
+
+
+def answers_every_thread_by_its_own_scan(spark: Running) -> None:
+    """Another thread asks of the same dataset when a question is about to be answered: noise would be for the first."""
+    table = pa.table({"small": [0.0] * 20, "large": [9.0] * 20})
+    data = dc.open(spark.frame(table), dc.Schema({"small": dc.Bounded(0, 1), "large": dc.Bounded(0, 9)}), id="t")
+    schema, source = data.schema, data.source
+    small, large = (Statistics(schema, (Sum.of(schema, "sum", name),)) for name in schema.columns)
+    alone, collected = source.statistics(small)["sum"].tolist(), engine.SparkAsked._collected
+    waiting: list[Statistics] = []
+
+    def meanwhile(self: engine.SparkAsked, statement: str) -> Any:
+        while waiting:
+            source.statistics(waiting.pop())
+        return collected(self, statement)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.SparkAsked, "_collected", meanwhile)
+        waiting.append(large)
+        assert source.statistics(small)["sum"].tolist() == alone
+        patch.setattr(engine.SparkAsked, "marginals", in_a_view)
+        waiting.append(large)
+        assert source.statistics(small)["sum"].tolist() == source.statistics(large)["sum"].tolist() != alone
 
 
 HOSTILE = [
@@ -467,6 +508,7 @@ def hostile_query(schema: dc.Schema) -> Statistics:
 PARTS = [
     agrees_on_tables_of_persons,
     agrees_on_hostile_cells,
+    agrees_on_many_levels,
     agrees_on_sums_in_every_arithmetic,
     agrees_on_influences,
     agrees_on_hostile_names,
@@ -475,6 +517,7 @@ PARTS = [
     refuses_what_is_no_such_table,
     says_nothing_of_what_fails,
     finds_one_changed_cell,
+    answers_every_thread_by_its_own_scan,
     neighbours_have_equal_events,
 ]
 

@@ -41,6 +41,11 @@ class Remembered:
         """Whether rows may come into this process."""
         return self.source.at_hand
 
+    @property
+    def has_places(self) -> bool:
+        """Whether the place of a row is its own."""
+        return self.source.has_places
+
     def count(self) -> int:
         """The number of units."""
         return self.source.count()

@@ -64,11 +64,16 @@ class Source(Protocol):
     """Where private rows live; only these six answers come out.
 
     `at_hand` says whether rows may come into this process: without it, nothing is answered by `design`.
+    `has_places` says whether a replaced row stands where the one before it stood, and no other row has moved.
     """
 
     @property
     def at_hand(self) -> bool:
         """Whether the rows themselves can be had."""
+
+    @property
+    def has_places(self) -> bool:
+        """Whether the place of a row in a `design` is its own."""
 
     def count(self) -> int:
         """The number of units."""

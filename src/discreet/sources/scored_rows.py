@@ -36,6 +36,11 @@ class ScoredRows:
         """Rows are scored in this process; they are asked for here, and no further."""
         return False
 
+    @property
+    def has_places(self) -> bool:
+        """Rows are counted, and asked for by nobody."""
+        return False
+
     def count(self) -> int:
         """The number of units."""
         return self.source.count()

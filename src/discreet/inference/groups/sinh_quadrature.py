@@ -174,11 +174,16 @@ def trace(
     """
     centre, width = _sharpest(log_f, low, high)
     unit, step = WIDTHS * min(width, widest), STEP
+    known = np.empty(0), np.empty(0)  # of the step before, whose nodes are every other one of these
     while True:
         first, last = (np.arcsinh((end - centre) / unit) / step for end in (low, high))
         u = np.arange(np.ceil(first - 1e-9), np.floor(last + 1e-9) + 1.0) * step
         nodes = centre + unit * np.sinh(u)
-        curve = SinhCurve(nodes, unit * np.cosh(u) * step, _softened(log_f(nodes)))
+        new = ~np.isin(u, known[0])
+        values = np.empty(u.size)
+        values[~new], values[new] = known[1], log_f(nodes[new])
+        known = u, values
+        curve = SinhCurve(nodes, unit * np.cosh(u) * step, _softened(values))
         # a function may be flat far out, where the step is large: what is near tells whether it is resolved
         near = np.exp(-0.5 * (16.0 * (nodes - centre) / (high - low)) ** 2)
         terms = near * np.exp(curve.log_values - curve.log_values.max()) * curve.weights

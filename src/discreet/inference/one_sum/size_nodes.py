@@ -26,6 +26,8 @@ NEGLIGIBLE = 45.0  # nats below the peak at which the window of sizes ends
 DIRECT = 2048  # windows up to this length are summed size by size
 CUTS = 4.0 ** np.arange(2.0, 24.0)
 RULE = 24  # nodes of the Gauss rule in one panel
+GROWTH = 1.25  # from one length of panels to the next
+KEPT = 128  # layouts of windows that are kept: hundreds of likelihoods ask for the same
 TURNS = 10.0  # half the phase that z^N may turn within a panel; the rule is then exact to 1e-13
 
 
@@ -118,18 +120,8 @@ class SizeWindow:
         """The sizes, thinned if there are more than `direct`; z^N turns by at most `turn` radians from N to N + 1."""
         count, length = int(self.high - self.low) + 1, self._panel(turn)
         if count <= direct or length < 2 * RULE:
-            return (self._direct(self.low, self.high),)
-        kink = self.low if self.weights.released is None else float(np.clip(self.weights.released, self.low, self.high))
-        first = kink - length * np.floor((kink - self.low) / length)
-        panels = int((self.high + 1.0 - first) // length)
-        offsets, log_rule = _gauss_rule(length)
-        nodes = first + length * np.arange(panels)[:, np.newaxis] + offsets
-        blocks = [Block(first, float(length), offsets, self.weights(nodes) + log_rule)] if panels else []
-        if first > self.low:
-            blocks.append(self._direct(self.low, first - 1.0))
-        if first + panels * length <= self.high:
-            blocks.append(self._direct(first + panels * length, self.high))
-        return tuple(blocks)
+            return _listed(self)
+        return _thinned(self, length)
 
     def log_sum(self, log_tilt: Array) -> Array:
         """Log Σ w_N e^{N log_tilt}."""
@@ -162,13 +154,38 @@ class SizeWindow:
         smooth = 2.0**20 if self.weights.law is None else self.weights.law.reach(1.0) * 4.0
         if isinstance(self.weights.prior, NormalSizes):
             smooth = min(smooth, 2.0 * self.weights.prior.sd)
-        return int(min(smooth, 2.0 * TURNS / max(turn, 1e-12)))
+        longest = min(smooth, 2.0 * TURNS / max(turn, 1e-12))
+        return int(GROWTH ** np.floor(np.log(max(longest, 1.0)) / np.log(GROWTH)))  # few lengths: each is laid out once
 
-    def _direct(self, low: float, high: float) -> Block:
-        panels, offsets = layout(int(high - low) + 1)
-        sizes = low + np.arange(float(panels * offsets)).reshape(panels, offsets)
-        log_weights = np.where(sizes <= high, self.weights(np.minimum(sizes, high)), -np.inf)
-        return Block(low, float(offsets), np.arange(float(offsets)), log_weights)
+
+@lru_cache(maxsize=KEPT)
+def _thinned(window: SizeWindow, length: int) -> tuple[Block, ...]:
+    """Panels of this length, and what is left of the window on either side of them."""
+    low, high, weights = window.low, window.high, window.weights
+    kink = low if weights.released is None else float(np.clip(weights.released, low, high))
+    first = kink - length * np.floor((kink - low) / length)
+    panels = int((high + 1.0 - first) // length)
+    offsets, log_rule = _gauss_rule(length)
+    nodes = first + length * np.arange(panels)[:, np.newaxis] + offsets
+    blocks = [Block(first, float(length), offsets, weights(nodes) + log_rule)] if panels else []
+    if first > low:
+        blocks.append(_direct(weights, low, first - 1.0))
+    if first + panels * length <= high:
+        blocks.append(_direct(weights, first + panels * length, high))
+    return tuple(blocks)
+
+
+@lru_cache(maxsize=KEPT)
+def _listed(window: SizeWindow) -> tuple[Block, ...]:
+    """Every size."""
+    return (_direct(window.weights, window.low, window.high),)
+
+
+def _direct(weights: SizeWeights, low: float, high: float) -> Block:
+    panels, offsets = layout(int(high - low) + 1)
+    sizes = low + np.arange(float(panels * offsets)).reshape(panels, offsets)
+    log_weights = np.where(sizes <= high, weights(np.minimum(sizes, high)), -np.inf)
+    return Block(low, float(offsets), np.arange(float(offsets)), log_weights)
 
 
 @lru_cache(maxsize=64)

@@ -89,7 +89,7 @@ class GibbsPosterior(Mechanism):
     bias
         Of a stationary chain: variances at most 1/(1 - bias) too large, at most this share of the start left.
     batches
-        Above 1, a step sees one of so many fixed runs of rows.
+        Above 1, a step sees one of so many fixed runs of rows, whose places must not follow from what rows hold.
     bound
         How the budget is turned into β: "gdp" is exact; "renyi" and "minami" are for comparison.
     grid, label
@@ -152,7 +152,7 @@ class GibbsPosterior(Mechanism):
 
     def check_source(self, query: Loss, dataset: Dataset) -> None:
         """Rows that stay in Spark are asked for gradients, by workers that have this library."""
-        self._check_place(dataset)
+        self._check_place(query, dataset)
         if not dataset.source.at_hand:
             check_workers("GibbsPosterior", dataset)
 
@@ -248,7 +248,7 @@ class GibbsPosterior(Mechanism):
         self, noise: NoiseSource, query: Loss, dataset: Dataset, count: int, progress: Progress, law: GibbsLaw
     ) -> Array:
         """These draws before they are rounded."""
-        self._check_place(dataset)
+        self._check_place(query, dataset)
         if not dataset.source.at_hand:
             with dataset.source.sums(query) as sums:
                 return distant_chains(query, law, sums, count, noise.stream(), progress)
@@ -261,13 +261,13 @@ class GibbsPosterior(Mechanism):
                 return rejection_draws(query, law, anchor_steps(query, law), proposals, rows, count, stream)
             return langevin_chains(query, law, self.batches, rows, count, stream, progress)
 
-    def _check_place(self, dataset: Dataset) -> None:
-        """Refuse what rows elsewhere cannot do: they have no places, and come into no process."""
+    def _check_place(self, query: Loss, dataset: Dataset) -> None:
+        """Refuse what rows elsewhere cannot do: they have no places, or come into no process."""
         if not dataset.source.at_hand and self.sampler == "exact":
-            raise QueryError("GibbsPosterior.sampler must be langevin for a table that stays in Spark, got exact")
-        if not dataset.source.at_hand and self.batches > 1:
+            query.check_here()
+        if not dataset.source.has_places and self.batches > 1:
             raise QueryError(
-                "GibbsPosterior.batches must be 1 for a table in Spark, where no row has a place, got more"
+                "GibbsPosterior.batches must be 1 for a table in Spark or a database: no row has a place, got more"
             )
 
     def _grid(self, query: Loss) -> float:

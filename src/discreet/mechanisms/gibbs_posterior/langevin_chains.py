@@ -54,14 +54,18 @@ def langevin_chains(
     packing = (unpacked if in_files else packing_of)(features.offsets, features.size)
     packed = Rows(rows.numbers, packing.codes(rows.codes), rows.targets, rows.weights, rows.shrink)
     where, fixed = (int(features.intercept), packed, packing.members), (law.beta, law.precision, law.step)
-    piece = 1 if in_files else max(1, -(-law.steps // PIECES))
+    # how many rows of persons there are is private, and so is whether they are in files: progress is told without it
+    piece = max(1, -(-law.steps // PIECES))
+    at_once = 1 if in_files else piece
     with threads(rows.targets.size * (rows.numbers.shape[1] + packed.codes.shape[1] + 4) * chains):
         for first in range(0, law.steps, piece):
-            steps = min(piece, law.steps - first)
-            steps_of_langevin(loss, w, *where, *fixed, steps, query.ball, batches, first, noise)
-            let_go(packed)
+            last = min(first + piece, law.steps)
+            for at in range(first, last, at_once):
+                steps = min(at_once, last - at)
+                steps_of_langevin(loss, w, *where, *fixed, steps, query.ball, batches, at, noise)
+                let_go(packed)
             if progress is not None:
-                progress(steps)
+                progress(last - first)
     return w
 
 

@@ -18,7 +18,7 @@ from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.schema.cell import Codes
 from discreet.sources.dataset import RowSums
-from discreet.sources.engines.base import ROWS, UNREAD, Collect, Engine, Group, Marginals, Session
+from discreet.sources.engines.base import ROWS, UNREAD, Collect, Engine, Group, Marginals, Session, in_arrays
 from discreet.sources.engines.quiet_spark import quiet_spark
 from discreet.sources.engines.spark_blocks import BlockLayout, Pack, SparkBlocks, kept_blocks, ready_workers
 from discreet.sources.engines.spark_designs import spark_sums
@@ -36,7 +36,7 @@ __all__ = ["Spark", "opened_in_spark"]
 T = TypeVar("T")
 R = TypeVar("R")
 
-CODED, SET = "coded", "grouped_by"  # a view, and which columns a group is not grouped by
+CODED, SET = "coded", "grouped_by"  # a scan, and which columns a group is not grouped by
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,20 @@ class SparkAsked:
 
     def rows(self, asked: "exp.Select") -> list[tuple[Any, ...]]:
         """The few rows of whole numbers that a statement gives."""
-        return [tuple(row) for row in self.session.sql(_text(asked)).collect()]
+        return self._collected(_text(asked))
 
     def marginals(self, query: Statistics, grouping: Grouping, scan: "exp.Select") -> Marginals:
-        """Of one scan, in one job."""
-        self.session.sql(_text(scan)).createOrReplaceTempView(CODED)
-        groups = self.rows(_of_sets(query, grouping))
-        return {columns: _of_set(grouping, columns, groups) for columns in grouping.marginals}
+        """Of one scan, in one job. It has its name within the statement: threads share the views of a session."""
+        groups = self._collected(f"WITH {CODED} AS ({_text(scan)}) {_text(_of_sets(query, grouping))}")
+        sets = {columns: _of_set(grouping, columns, groups) for columns in grouping.marginals}
+        return {columns: in_arrays(found, grouping, columns) for columns, found in sets.items()}
 
     def pieces(self, asked: "exp.Select", excluded: Sequence[int]) -> Iterable[Sequence[Codes]]:
         """None: rows do not leave Spark."""
         return ()
+
+    def _collected(self, statement: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self.session.sql(statement).collect()]
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class Spark(Engine):
     id: str = ""
     of_persons: bool = False
     at_hand: ClassVar[bool] = False
+    has_places: ClassVar[bool] = False
 
     def rows_held(self) -> int:
         """The number of rows."""
