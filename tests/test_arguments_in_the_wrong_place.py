@@ -77,3 +77,36 @@ def test_no_refusal_of_an_argument_shows_rows(declare: Any, rows: Any) -> None:
     with pytest.raises(dc.DiscreetError) as found:
         declare(rows)
     assert "Rosalind" not in str(found.value)
+
+
+def test_a_column_of_another_kind_names_a_model_that_fits(ledger: dc.Ledger) -> None:
+    columns = {"ward": dc.Categorical(["A", "B"]), "age": dc.Bounded(0, 110), "ill": dc.Binary()}
+    schema = dc.Schema(columns, n=4)
+    for model, told in (
+        (dc.BetaBernoulli("ward"), "got 'ward', a Categorical: DirichletCategorical asks for shares of levels"),
+        (dc.Normal("ward"), r"got 'ward', a Categorical: for shares of its levels ask BetaBernoulli \(binary\) or"),
+        (
+            dc.DirichletCategorical("age"),
+            r"got 'age', a Bounded without cut=: declare its ranges, as in cut=\[18, 65\]",
+        ),
+        (dc.NaiveBayes("ill", ["age"]), r"got 'age', a Bounded without cut=: declare its ranges, as in cut=\[18, 65\]"),
+    ):
+        with pytest.raises(dc.QueryError, match=told):
+            dc.plan(model, NOISE, schema=schema)
+
+
+def test_what_opens_and_pays_says_how_it_is_called(tmp_path: Path) -> None:
+    with pytest.raises(dc.SchemaError, match=r'the ledger knows rows by it, as in id="patients-2026"'):
+        dc.open(FRAME, SCHEMA)
+    with pytest.raises(dc.SchemaError, match=r"got dict: dc\.Schema\(\{column: dc\.Binary\(\), …\}\) declares"):
+        dc.open(FRAME, {"smoker": dc.Binary()}, id="four")  # type: ignore[arg-type]
+    with pytest.raises(dc.GuaranteeError, match=r"got 3: dc\.Budget\(epsilon=3, delta=1e-6\)"):
+        dc.Ledger.create(tmp_path / "a.ledger", 3)  # type: ignore[arg-type]
+
+
+def test_a_score_names_its_order(ledger: dc.Ledger) -> None:
+    order = r"the order is score\(posterior, held_out, mechanism, ledger\)"
+    with pytest.raises(dc.QueryError, match=f"what dc.open returns, got a DataFrame: {order}"):
+        dc.score(None, FRAME, NOISE, ledger)  # type: ignore[arg-type]
+    with pytest.raises(dc.QueryError, match=f"or posterior_ of an estimator, got a BetaBernoulli: {order}"):
+        dc.score(MODEL, data(), NOISE, ledger)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from discreet.errors import DiscreetError, GuaranteeError, QueryError
 
-__all__ = ["check_label", "check_released", "is_integer", "is_number", "positive", "told"]
+__all__ = ["check_label", "check_released", "is_integer", "is_number", "meant", "positive", "told"]
 
 TOLD = (str, bool, int, float, Decimal, np.generic, type(None))
 

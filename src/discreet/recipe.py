@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import secrets
+import shlex
 import stat
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -16,10 +17,28 @@ from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError
 
-__all__ = ["LARGEST", "build", "describe", "parse_json", "read_text", "spelled", "without_none", "write_text"]
+__all__ = [
+    "LARGEST",
+    "build",
+    "called_like",
+    "describe",
+    "parse_json",
+    "read_text",
+    "spelled",
+    "without_none",
+    "write_text",
+]
 
 LARGEST = 2**30  # bytes; no ledger holds a larger release
 MODE = 0o644  # of new files, less what the user masks: SQLite gives a ledger the same
+
+FILES = {
+    ".toml": ("study", "discreet release {} makes its releases"),
+    ".json": ("release", "discreet posterior {} reads it"),
+    ".ledger": ("ledger", "discreet ledger show {} tells it"),
+    ".csv": ("table", "discreet init study --epsilon 3 --from {} makes a study of it"),
+    ".parquet": ("table", "discreet init study --epsilon 3 --from {} makes a study of it"),
+}  # by the ending of their names: no file is opened to find out what it is
 
 T = TypeVar("T")
 
@@ -124,3 +143,10 @@ def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(_: str) -> Any:
     raise ValueError("NaN and Infinity are no JSON")
+
+
+def called_like(path: str | os.PathLike[str], wanted: str, otherwise: str = ", which is none") -> str:
+    """A file in the place of one that was wanted: its name, and if it is called like another kind, what to type."""
+    name = os.fspath(path)
+    kind, step = FILES.get(os.path.splitext(name)[1].lower(), (wanted, ""))
+    return f"{name!r}{otherwise if kind == wanted else f', called like a {kind}: {step.format(shlex.quote(name))}'}"

@@ -26,7 +26,7 @@ from discreet.numerics.arrays import Array
 from discreet.posterior import CoefficientDraws, Posterior
 from discreet.posterior.exports.provenance import Provenance
 from discreet.queries.losses import Query
-from discreet.recipe import build, describe, parse_json, read_text, write_text
+from discreet.recipe import build, called_like, describe, parse_json, read_text, write_text
 from discreet.report.release_words import release_lines
 from discreet.schema import Record, Schema
 from discreet.sources import CodedRows, Dataset
@@ -274,7 +274,8 @@ def load(path: str | os.PathLike[str]) -> Release:
         there = f"; there is {beside!r}" if os.path.isfile(beside) else ": discreet release writes it to its out"
         raise ReleaseError(f"Release file must be readable, got {str(path)!r} ({problem.strerror}){there}") from None
     except (ValueError, RecursionError):
-        raise ReleaseError(f"Release file must be JSON with every key once, got {str(path)!r}, which is none") from None
+        got = called_like(path, "release")
+        raise ReleaseError(f"Release file must be JSON with every key once, got {got}") from None
     return Release.from_json(body)
 
 

@@ -133,3 +133,35 @@ def test_release_needs_no_check(run: Any, tmp_path: Path, monkeypatch: pytest.Mo
     assert run("release", "study.toml", "--dry-run") == before
     assert Ledger.open(folder / "study.ledger").budget == Budget(6000.0)
     assert Ledger.open(folder / "study.ledger").entries() == ()
+
+
+def test_columns_whose_cells_are_all_bad_say_what_to_look_at(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decimal commas read as points, words that are no levels: what counts look like then, and what to change."""
+    rows = "smokes;height;ward\n" + "Ja;1,7;A\nNein;1,8;B\n" * 5
+    body = """
+id = "t"
+data = "t.csv"
+csv = {delimiter = ";"}
+ledger = "t.ledger"
+[columns]
+smokes = {kind = "binary", zero = "no", one = "yes", missing = "exclude"}
+height = {kind = "bounded", lower = 1, upper = 2.5, missing = "exclude"}
+ward = {kind = "categorical", levels = ["A", "B"], missing = "exclude"}
+[[release]]
+name = "height"
+model = {kind = "Normal", column = "height"}
+mechanism = {kind = "NoisyStatistics", epsilon = 1.0}
+out = "height.release.json"
+"""
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(rows)
+    Path("t.toml").write_text(body)
+    told = " ".join(line.removeprefix("PRIVATE").strip() for line in marked(run("check", "t.toml")))
+    assert told.count("no cell is a declared level: they are compared letter by letter") == 1
+    assert told.count('no cell is a number as it is written: if that is 1,5, declare csv = {decimal = ","}') == 1
+    Path("t.toml").write_text(
+        body.replace('";"}', '";", decimal = ","}').replace('"no", one = "yes"', '"Nein", one = "Ja"')
+    )
+    assert not [line for line in marked(run("check", "t.toml")) if "no cell is" in line]

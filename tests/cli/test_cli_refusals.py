@@ -213,3 +213,45 @@ def test_a_study_in_the_place_of_a_ledger_is_answered_with_its_ledger(
         assert "study.ledger" in refused.err
     (folder / "broken.toml").write_text("[")
     assert "name the file that 'broken.toml' calls ledger" in run("ledger", *words, "broken.toml").err
+
+
+STUDY, LEDGER = "discreet release study.toml makes its releases", "discreet ledger show study.ledger tells it"
+RELEASE, TABLE = (
+    "discreet posterior draw.release.json reads it",
+    "discreet init study --epsilon 3 --from data.csv makes",
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("plan", "draw.release.json"), 4, f"called like a release: {RELEASE}"),
+        (("release", "study.ledger"), 4, f"called like a ledger: {LEDGER}"),
+        (("check", "data.csv"), 4, f"called like a table: {TABLE}"),
+        (("posterior", "study.toml"), 5, f"called like a study: {STUDY}"),
+        (("posterior", "data.csv"), 5, f"called like a table: {TABLE}"),
+        (("synthesize", "study.ledger", "--rows", "9"), 5, f"called like a ledger: {LEDGER}"),
+        (("report", "data.csv"), 5, f"called like a table: {TABLE}"),
+        (
+            ("report", "draw.release.json", "--ledger", "data.csv"),
+            5,
+            f"must be a ledger, got 'data.csv', called like a table: {TABLE}",
+        ),
+        (("report", "draw.release.json", "--ledger", "study.toml"), 5, "the ledger of its study is"),
+        (("ledger", "show", "draw.release.json"), 5, f"called like a release: {RELEASE}"),
+        (("ledger", "verify", "data.csv"), 5, f"called like a table: {TABLE}"),
+        (("ledger", "show", "nothing.csv"), 5, "must be an existing ledger"),
+    ],
+)
+def test_a_file_in_the_place_of_another_is_told_what_it_is_called_like(
+    run: Callable, study: Callable, words: tuple[str, ...], code: int, told: str
+) -> None:
+    """By its name alone: a table that was named by mistake is not read to find out, and nothing of it is told."""
+    folder = study()
+    assert run("release", "study.toml", "--only", "draw", "--quiet").code == 0
+    (folder / "data.csv").write_text("name\nRosalind\n")
+    refused = run(*words)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (code, "", 1)
+    assert told in refused.err
+    assert "Rosalind" not in refused.err
+    assert "line" not in refused.err  # of a table, where it stops to be TOML says something of its cells

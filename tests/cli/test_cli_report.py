@@ -20,6 +20,20 @@ def test_the_command_writes_the_page_of_a_study(run: Callable, study: Callable) 
     assert "The ledger</h2>" not in (folder / "one.html").read_text()
     refused = run("report", "smoking.release.json", "-o", "no/where.html")
     assert (refused.code, refused.err.count("\n")) == (5, 1)
+    assert "No such file or directory: make 'no'" in refused.err
+
+
+def test_a_ledger_that_did_not_pay_is_told(run: Callable, study: Callable) -> None:
+    folder = study()
+    assert run("release", "study.toml", "--only", "smoking", "--quiet").code == 0
+    assert run("ledger", "create", "other.ledger", "--epsilon", "1").code == 0
+    words = ("report", "smoking.release.json", "-o", "page.html", "--ledger")
+    own = run(*words, "study.ledger", "--json")
+    assert own.document["not_paid"] == []
+    assert "another ledger paid" not in (folder / "page.html").read_text()
+    assert run(*words, "other.ledger", "--json").document["not_paid"] == ["smoking"]
+    assert "It has no entry of smoking: another ledger paid." in (folder / "page.html").read_text()
+    assert "has no entry of smoking: name the one that paid" in " ".join(run(*words, "other.ledger").out.split())
 
 
 def test_what_is_no_release_or_no_page_is_refused(study: Callable, run: Callable) -> None:

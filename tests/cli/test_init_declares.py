@@ -227,7 +227,7 @@ def test_every_line_that_init_ends_with_runs(run: Callable, tmp_path: Path, monk
     Path("dictionary.csv").write_text(DICTIONARY)
     options = ("--from", "patients.csv", "--dictionary", "dictionary.csv", "--n", "60", *NOTATION)
     steps = run("init", "study", "--epsilon", "3", *options, "--json").document["next"]
-    assert [step.split()[1] for step in steps] == ["plan", "release", "release", "posterior"]
+    assert [step.split()[1] for step in steps] == ["check", "plan", "release", "release", "posterior"]
     for step in steps:
         words = step.split()[1:]
         few = ["--runs", "1"] if words[0] == "plan" else []
@@ -467,3 +467,27 @@ def test_an_address_is_refused_and_not_repeated(run: Callable, tmp_path: Path, m
     assert (ran.code, ran.out, Path("study").exists()) == (4, "", False)
     assert "secret" not in ran.err
     assert "--dictionary" in ran.err
+
+
+def test_decimal_commas_are_asked_after_where_semicolons_are_declared(
+    run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From what was typed alone: the table is not read to find out."""
+    monkeypatch.chdir(written(tmp_path, b"a;b\n1,5;2\n"))
+    out = " ".join(made(run, tmp_path, "--from", "patients.csv", "--delimiter", ";")[0].split())
+    assert 'if the table writes 1,5, let csv in the study be {delimiter = ";", decimal = ","}' in out
+    out = made(run, tmp_path, "--from", "patients.csv", "--delimiter", ";", "--decimal", ",")[0]
+    assert "decimal" not in out
+
+
+def test_a_table_that_is_not_there_or_in_the_place_of_the_folder_is_told(
+    run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(written(tmp_path, b"a,b\n1,2\n"))
+    ran = run("init", "study", "--epsilon", "3", "--from", "patient.csv")
+    assert (ran.code, Path("study").exists()) == (4, False)
+    assert "init --from must be an existing file or a glob that matches one, got 'patient.csv'; did you mean" in ran.err
+    ran = run("init", "patients.csv", "--epsilon", "3")
+    assert ran.code == 4
+    assert "A table is named by --from, as in discreet init study --epsilon 3 --from patients.csv" in ran.err
+    assert Path("patients.csv").read_text() == "a,b\n1,2\n"

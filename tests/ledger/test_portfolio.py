@@ -121,6 +121,10 @@ def test_a_refusal_speaks_in_the_terms_of_the_request(make: Callable[..., Ledger
     ledger.reserve(dc.PureDP(2.38), {})
     with pytest.raises(dc.BudgetExceeded, match=r"1-differential privacy asked; 0\.62 of it still fits; 20\.7% of the"):
         ledger.reserve(dc.PureDP(1.0), {"more": 1})
+    with pytest.raises(
+        dc.BudgetExceeded, match=r"1-zCDP asked; (0\.\d+) of it still fits, as rho = \1; 100\.0% of the"
+    ):
+        make(3.0, 1e-6).reserve(dc.ZCDP(1.0), {})
     ledger.reserve(dc.PureDP(0.62), {"more": 2})
     with pytest.raises(dc.BudgetExceeded, match="nothing like it still fits"):
         ledger.reserve(dc.PureDP(0.1), {"more": 3})

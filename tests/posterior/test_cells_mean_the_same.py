@@ -61,7 +61,7 @@ def test_an_unknown_level_is_refused_in_words_about_the_column() -> None:
         coefficients(schema).predict_proba({"ward": ["A", "A", "secret-4217", None]})
     assert str(told.value) == (
         "new rows must have a declared level, ['A', 'B', 'C'], in column 'ward', which declares no `missing` value for "
-        "other cells, got one in row 2"
+        "other cells, got one in row 2: fill it in, or declare what such cells count as"
     )
     many = dc.Schema({"y": dc.Binary(), "ward": dc.Categorical(range(1000))})
     with pytest.raises(dc.QueryError, match=r"'11'\] and 988 more, in column 'ward'"):

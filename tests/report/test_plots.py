@@ -136,6 +136,14 @@ def test_what_cannot_be_drawn_is_refused_in_words() -> None:
         dc.plots.predictive(made("draws"))
     with pytest.raises(dc.QueryError, match=r"what release\.posterior\(\) returns"):
         dc.plots.interval(made("probability"))
+    for draw, wanted in (
+        (dc.plots.predictive, "a release, as dc.release or dc.load gives it"),
+        (dc.plots.budget_curve, "a plan with width= or rms="),
+        (dc.plots.guarantee_curve, r"a guarantee, such as release\.guarantee"),
+        (dc.plots.ledger, r"a ledger, as dc\.Ledger\.open gives it"),
+    ):
+        with pytest.raises(dc.QueryError, match=rf"plots\.{draw.__name__} must be of {wanted}.*, got a str"):
+            draw("study.ledger")
 
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 
 import discreet as dc
@@ -200,8 +201,9 @@ def test_clones_keep_their_parameters(name: str, tmp_path: Path) -> None:
     [
         ({"schema": None}, "schema must be a dc.Schema"),
         ({"ledger": None}, "ledger must be a dc.Ledger or the path of one"),
-        ({"mechanism": None}, "mechanism must be one of"),
-        ({"id": None}, "id must be a text that names the dataset"),
+        ({"mechanism": None}, r"mechanism must be a mechanism, got None: .* mechanism=dc.NoisyScore\(epsilon=1.0, "),
+        ({"mechanism": 1.0}, r"PrivateLogisticRegression.mechanism must be a mechanism, got 1.0"),
+        ({"id": None}, 'PrivateLogisticRegression.id must be a public name of these rows.*id="patients-2026"'),
         ({"target": "age"}, "target must be the column that y is, got 'age' and a y called 'smoker'"),
         ({"target": "weight"}, "target must be one of the declared columns"),
         ({"mechanism": dc.NoisyStatistics(epsilon=1.0)}, "must be asked by one of"),
@@ -214,6 +216,20 @@ def test_a_wrong_argument_is_told_and_nothing_is_spent(
 ) -> None:
     with pytest.raises(dc.DiscreetError, match=told):
         made("logistic", ledger, **options).fit(*parts("logistic", table))
+    assert ledger.entries() == ()
+
+
+def test_columns_that_are_not_declared_are_told_with_what_to_type(table: pd.DataFrame, ledger: dc.Ledger) -> None:
+    X, y = parts("logistic", table)
+    declared = made("logistic", ledger).schema
+    own = [name for name in declared.columns if name != y.name]
+    with pytest.raises(EstimatorError, match=r"choose the declared ones, as in X\[\['.*or declare \['more'\], too"):
+        made("logistic", ledger).fit(X.assign(more=1), y)
+    with pytest.raises(EstimatorError, match=rf"\['{own[-1]}'\] are not there; leave them out of the schema"):
+        made("logistic", ledger).fit(X[own[:-1]], y)
+    without = dc.Schema({name: declared.column(name) for name in own})
+    with pytest.raises(EstimatorError, match=rf"'{own[-1]}' is the target; declare the column of y"):
+        made("logistic", ledger, schema=without, target=None).fit(X[own], y.rename("unheard of"))
     assert ledger.entries() == ()
 
 
@@ -236,6 +252,50 @@ def test_bad_cells_change_no_event(table: pd.DataFrame, ledger: dc.Ledger) -> No
     assert fitted.predict_proba(X).shape == (len(X), 2)
 
 
+def one_label(held: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
+    """Truth values become objects."""
+    labels = labels.astype(object)
+    labels[0] = None
+    return held, labels
+
+
+def one_number(held: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
+    """Truth values that a transform had joined with numbers stay truth values."""
+    columns = pd.DataFrame({"age": held[:, 0].astype(object), "ward": held[:, 1] == 1.0})
+    columns.iloc[0, 0] = "old"
+    return make_column_transformer(*(("passthrough", [name]) for name in columns)).fit_transform(columns), labels
+
+
+def one_complex_number(held: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
+    """All cells become complex."""
+    held = held.astype(complex)
+    held[0, 0] = 1j
+    return held, labels
+
+
+@pytest.mark.parametrize("settled", [True, False], ids=["as it is", "the twin"])
+@pytest.mark.parametrize("change", [one_label, one_number, one_complex_number])
+def test_one_cell_of_an_array_moves_one_row(change: Any, settled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An array has one type, which its cells choose; the twin leaves it at that, and one cell moves all rows."""
+    if not settled:
+        held_by_arrow = fitted_tables._cells
+        monkeypatch.setattr(fitted_tables, "_settled", lambda cells, _: cells)
+        monkeypatch.setattr(
+            fitted_tables, "_cells", lambda cells: (pa.array if cells.dtype == bool else held_by_arrow)(cells)
+        )
+    X = np.column_stack([np.full(40, 30.0), np.arange(40) % 2 == 0])
+    y = np.arange(40) % 4 < 2
+    columns = {**COLUMNS, "ward": dc.Categorical(["false", "true"])}
+    schema = dc.Schema({name: columns[name] for name in ("age", "ward", "smoker")})
+    counted = []
+    for held, labels in ((X, y), change(X, y)):
+        dataset, model = PrivateNaiveBayes(schema, mechanism=COUNTS, id="patients")._asked(held, labels)
+        counted.append(dataset.source.statistics(model.query(dataset.schema)))
+    before, after = counted
+    moved = max(int(np.abs(before[name] - after[name]).sum()) for name in before)
+    assert moved <= 2 if settled else moved >= 20
+
+
 ODD = [Decimal("sNaN"), pd.Timestamp("2026-01-01"), pd.NaT, [1], 1j]
 
 
@@ -254,7 +314,7 @@ def test_one_label_of_any_kind_changes_no_event(rest: str | None, ledger: dc.Led
 def test_without_a_type_pandas_looks_at_labels(cell: Any, ledger: dc.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: joined as it was, one label refuses the table."""
 
-    def joined(features: pd.DataFrame, labels: pd.Series, target: str) -> pd.DataFrame:
+    def joined(features: pd.DataFrame, labels: pd.Series, target: str, _: Any) -> pd.DataFrame:
         return features.assign(**{target: pd.Series(labels.array, index=features.index)})
 
     monkeypatch.setitem(fitted_tables._JOINS, "pandas", joined)

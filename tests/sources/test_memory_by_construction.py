@@ -22,7 +22,7 @@ from discreet.schema.cell import LONGEST_IDENTIFIER, LONGEST_TEXT, ROOM_FOR_A_NU
 from discreet.sources.engines import duckdb as engine
 from discreet.sources.engines.duckdb import connect
 from discreet.sources.open import open_dataset
-from discreet.sources.readers import identifiers
+from discreet.sources.readers import identifiers, parquet
 from discreet.sources.sql import cell_sql
 from readers_of_identifiers import READERS
 
@@ -82,11 +82,11 @@ def test_every_reader_hands_over_short_texts(tmp_path: Path) -> None:
     check_lengths(tmp_path)
 
 
-@pytest.mark.parametrize("forgotten", ["_short", "_begun"])
+@pytest.mark.parametrize(("module", "forgotten"), [(cell_sql, "_short"), (parquet, "begun")])
 def test_a_reader_that_hands_over_long_texts_is_caught(
-    tmp_path: Path, forgotten: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, module: Any, forgotten: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cell_sql, forgotten, lambda text, longest: text)
+    monkeypatch.setattr(module, forgotten, lambda text, longest: text)
     with pytest.raises(AssertionError):
         check_lengths(tmp_path)
 

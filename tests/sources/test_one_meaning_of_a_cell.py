@@ -225,6 +225,25 @@ def test_new_rows_of_predictions(holder: str) -> None:
     check(as_new_rows, holder)
 
 
+@pytest.mark.parametrize("holder", ["arrow texts", "arrow floats"])
+def test_levels_in_a_table_of_their_own(holder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(level_sql, "MOST_WRITTEN", 0)
+    check(by_statistics, holder, alone=False)
+
+
+def test_a_table_of_levels_with_each_other_s_codes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = engine.listed_levels
+
+    def turned(asked: Any) -> dict[str, dict[Any, int]]:
+        tables = right(asked).items()
+        return {name: dict(zip(levels, reversed(levels.values()), strict=True)) for name, levels in tables}
+
+    monkeypatch.setattr(level_sql, "MOST_WRITTEN", 0)
+    monkeypatch.setattr(engine, "listed_levels", turned)
+    with pytest.raises(AssertionError):
+        check(by_statistics, "arrow texts", alone=False)
+
+
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_plain_arrow_rows(holder: str) -> None:
     check(without_engine, holder)

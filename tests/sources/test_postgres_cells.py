@@ -78,6 +78,14 @@ def test_every_cell_of_every_type_means_what_the_oracle_says(postgres: Server, h
     assert wrong_cells(postgres, holder) == {}
 
 
+@pytest.mark.parametrize("holder", ["text", "doubles", "numeric"])
+def test_levels_in_a_table_of_their_own_are_the_same_levels(
+    postgres: Server, holder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(level_sql, "MOST_WRITTEN", 0)
+    assert wrong_cells(postgres, holder, alone=False) == {}
+
+
 @pytest.mark.parametrize(
     ("holder", "module", "rule", "planted"),
     [

@@ -11,9 +11,10 @@ import discreet as dc
 from discreet.queries.counts_and_sums import Sum
 from discreet.queries.statistics import Statistics
 from discreet.sources.engines.base import ROWS
-from discreet.sources.sql.cell_sql import most_rows
+from discreet.sources.engines.postgres import connected
 from discreet.sources.sql.postgres_sql import text_of
 from discreet.sources.sql.statements import coded_groups, groupings
+from discreet.sources.sql.sum_sql import most_rows
 from postgres_server import Server
 
 TYPES = {
@@ -52,7 +53,7 @@ def computed_below(url: str) -> list[int]:
         asked = f"EXPLAIN (VERBOSE, COSTS OFF) WITH {source.relations} {scan}"
         lines = [line.strip() for (line,) in connection.execute(asked.encode()).fetchall()]
     _, *outputs = [line for line in lines if line.startswith("Output: ")]
-    return [found.count("floor(") + found.count("ELSE (t.y)::double precision END") for found in outputs]
+    return [found.count("width_bucket(") + found.count("ELSE (t.y)::double precision END") for found in outputs]
 
 
 def test_every_cell_is_computed_once(url: str) -> None:
@@ -73,3 +74,57 @@ def test_texts_are_capped_unless_their_type_is(url: str) -> None:
         asked = source.relations
         for name in TEXTS.columns:
             assert (f'OCTET_LENGTH("raw"."{source.held[name].column}")' in asked) == (name in capped), (table, name)
+
+
+def grouped_as(url: str, schema: dc.Schema, table: str = PLACE) -> str:
+    """What the engine names the rows by, in a transaction of now."""
+    source: Any = dc.open(url, schema, table=table, id="t").source
+    with connected(source.url) as cursor:
+        return str(source.relations_of(cursor))
+
+
+def is_capped(relations: str) -> bool:
+    return "OCTET_LENGTH" in relations
+
+
+def test_a_table_whose_rows_are_whole_within_pages_needs_no_cap(postgres: Server) -> None:
+    """Any row, column or part that is kept apart brings the caps back, and so does whatever may hold anything."""
+    texts = dc.Schema({"x": dc.Categorical(["yes", "no"])})
+    others = dc.Schema({"x": dc.Categorical(["yes", "no", "?"], other="?")})
+    numbers = dc.Schema({"x": dc.Categorical(["1", "2"])})
+    before = (
+        "CREATE TABLE clinic.parted (x text, y int) PARTITION BY LIST (y)",
+        "CREATE TABLE clinic.first PARTITION OF clinic.parted FOR VALUES IN (1)",
+        "CREATE TABLE clinic.second PARTITION OF clinic.parted FOR VALUES IN (2)",
+        "INSERT INTO clinic.parted VALUES ('yes', 1), ('no', 2)",
+    )
+    with (
+        stored(
+            postgres, {"x": "text", "notes": "text"}, [["yes", ""], ["no", "z" * 5000], ["z" * 5000, ""]], *before
+        ) as url,
+        psycopg.connect(url, autocommit=True) as connection,
+    ):
+        connection.execute("CREATE VIEW clinic.seen AS SELECT * FROM clinic.rows")
+        connection.execute("CREATE MATERIALIZED VIEW clinic.kept AS SELECT * FROM clinic.rows")
+        for table in (PLACE, "clinic.parted", "clinic.kept"):
+            assert not is_capped(grouped_as(url, texts, table)), table
+        assert is_capped(grouped_as(url, texts, "clinic.seen"))
+        assert is_capped(grouped_as(url, others))
+        assert is_capped(grouped_as(url, numbers))
+        counts = [counted(url, texts)]
+        connection.execute(
+            "INSERT INTO clinic.second SELECT string_agg(md5(i::text), ''), 2 FROM generate_series(1, 500) t(i)"
+        )
+        connection.execute(
+            "UPDATE clinic.rows SET notes = (SELECT x FROM clinic.second WHERE length(x) > 9) WHERE x = 'no'"
+        )
+        for table in (PLACE, "clinic.parted"):
+            assert is_capped(grouped_as(url, texts, table)), table
+        counts.append(counted(url, texts))
+    assert counts == [[2, 1]] * 2  # the long text is no level, in either way
+
+
+def counted(url: str, schema: dc.Schema) -> list[int]:
+    data = dc.open(url, schema, table=PLACE, id="t")
+    found = data.source.statistics(dc.DirichletCategorical("x").query(data.schema))["counts"]
+    return [int(n) for n in found]

@@ -90,6 +90,17 @@ def agrees_on_hostile_cells(spark: Running) -> None:
             assert found == [meaning(columns[name], cell) for cell in cells], (kind, name)
 
 
+def agrees_on_many_levels(spark: Running) -> None:
+    """Texts and numbers that are looked up in a table."""
+    levels = [*map(str, range(300)), *(f"Ü{i}'" for i in range(300))]
+    column = dc.Categorical([*levels, "rest"], other="rest")
+    texts = ["7", "7.0", "Ü7'", "ü7'", "Ü7", "", "299", "3e2", None]
+    for cells, holder in ((texts, pa.string()), ([7.0, 7.5, -0.0, math.nan, math.inf, None], pa.float64())):
+        table = pa.table({"x": pa.array(cells, holder), "i": range(len(cells)), "y": [0] * len(cells)})
+        found = codes(spark.frame(table), {"x": column}, len(cells))["x"]
+        assert found == [meaning(column, cell) for cell in cells]
+
+
 def codes(frame: Any, columns: dict[str, Any], rows: int) -> dict[str, list[int | None]]:
     """The code or the grid steps of every cell, in the order of a column i."""
     schema = dc.Schema({**columns, "i": dc.Bounded(0, 1024, grid=1.0), "y": dc.Binary()}, n=rows)
@@ -497,6 +508,7 @@ def hostile_query(schema: dc.Schema) -> Statistics:
 PARTS = [
     agrees_on_tables_of_persons,
     agrees_on_hostile_cells,
+    agrees_on_many_levels,
     agrees_on_sums_in_every_arithmetic,
     agrees_on_influences,
     agrees_on_hostile_names,

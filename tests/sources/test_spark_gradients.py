@@ -141,18 +141,33 @@ def test_a_release_tells_its_public_steps_and_nothing_else() -> None:
     )
 
 
+EXACT = dc.GibbsPosterior(epsilon=1.0, delta=1e-5, sampler="exact")
+
+
 @pytest.mark.parametrize(
-    ("mechanism", "words"),
+    ("model", "mechanism", "words"),
     [
-        (dc.GibbsPosterior(epsilon=1.0, delta=1e-5, steps=50, batches=5), "batches must be 1 for a table in Spark"),
-        (dc.GibbsPosterior(epsilon=1.0, delta=1e-5, sampler="exact"), "sampler must be langevin for a table that"),
+        (
+            MODELS["logistic"],
+            dc.GibbsPosterior(epsilon=1.0, delta=1e-5, steps=50, batches=5),
+            "batches must be 1 for a table in Spark",
+        ),
+        (MODELS["logistic"], EXACT, "sampler must be langevin for a table that"),
+        (
+            dc.HingeClassifier("smoker", FEATURES, radius=1.1, intercept=False, width=0),
+            EXACT,
+            r"HingeClassifier\(width=0.5\)",
+        ),
+        (dc.QuadraticMean(("age", "pressure")), EXACT, "Normal or MultivariateNormal with NoisyStatistics"),
     ],
 )
-def test_what_spark_cannot_do_is_refused_before_it_is_paid(mechanism: Any, words: str, tmp_path: Path) -> None:
+def test_what_spark_cannot_do_is_refused_before_it_is_paid(
+    model: Any, mechanism: Any, words: str, tmp_path: Path
+) -> None:
     there = dc.Dataset("t", dc.Schema(COLUMNS, n=3000), Elsewhere(Parts([])))
     ledger = dc.Ledger.create(tmp_path / "t.ledger", dc.Budget(epsilon=9.0, delta=1e-4))
     with pytest.raises(dc.QueryError, match=words):
-        dc.release(MODELS["logistic"], there, mechanism, ledger)
+        dc.release(model, there, mechanism, ledger)
     assert len(ledger.entries()) == 0
 
 

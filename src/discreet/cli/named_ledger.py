@@ -1,9 +1,11 @@
 """The ledger that a command names; a study in its place, or its folder, is refused with the name of its ledger."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError, LedgerError
+from discreet.recipe import called_like
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
@@ -21,7 +23,13 @@ def opened(path: str) -> "Ledger":
     if study is not None:
         kind = "study" if study == Path(path) else "folder"
         raise LedgerError(f"Ledger.path must be a ledger, got the {kind} {path!r}: {_own(study)}")
-    return Ledger.open(path)
+    try:
+        return Ledger.open(path)
+    except LedgerError:
+        told = called_like(path, "ledger", "")
+        if told == repr(path) or not os.path.isfile(path):
+            raise
+        raise LedgerError(f"Ledger.path must be a ledger, got {told}") from None
 
 
 def _study_at(given: Path) -> Path | None:

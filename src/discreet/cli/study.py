@@ -29,7 +29,7 @@ from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.models import MODELS, Model
 from discreet.queries.cell_classes import cells_in_words
 from discreet.queries.losses.base import Query
-from discreet.recipe import build, read_text
+from discreet.recipe import build, called_like, read_text
 from discreet.schema import KINDS, UNITS, Csv, Schema
 
 __all__ = ["OF_RELEASE", "REQUIRED", "Request", "Study", "arguments_of"]
@@ -155,7 +155,7 @@ def _read(file: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as problem:
         # a decoding error would quote bytes of whatever file was named by mistake, perhaps the data
         detail = f": {problem}" if isinstance(problem, tomllib.TOMLDecodeError) else ""
-        raise SchemaError(f"Study file must be TOML, got {str(file)!r}{detail}") from None
+        raise SchemaError(f"Study file must be TOML, got {called_like(file, 'study', detail)}") from None
 
 
 def _ledger(given: Any, folder: Path) -> Path | str:

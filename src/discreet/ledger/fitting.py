@@ -12,7 +12,7 @@ from discreet.guarantee import ZCDP, ApproxDP, BoundedRange, Budget, GaussianDP,
 from discreet.ledger.events import Entry
 from discreet.visible import Told
 
-__all__ = ["Balanced", "in_brief", "still_fits", "that_fits", "times_that_fit"]
+__all__ = ["Balanced", "in_brief", "spelled", "still_fits", "that_fits", "times_that_fit"]
 
 WORDS = {
     PureDP: "differential privacy",
@@ -20,6 +20,10 @@ WORDS = {
     ZCDP: "zCDP",
     GaussianDP: "Gaussian differential privacy",
 }
+ARGUMENTS: dict[type[Guarantee], str] = {
+    ZCDP: "rho",
+    GaussianDP: "mu",
+}  # who asked by epsilon and delta would look for it in vain
 STEPS = 24
 MOST_TIMES = 10**6
 DOWN = Context(prec=3, rounding=ROUND_FLOOR)
@@ -33,6 +37,12 @@ def in_brief(guarantee: Guarantee, budget: Budget) -> str:
         return f"({guarantee.level:g}, {guarantee.slack:g})-differential privacy"
     delta = budget.delta or 0.0
     return f"epsilon = {guarantee.epsilon(delta):.4g}" + (f" at delta = {delta:g}" if delta else "")
+
+
+def spelled(guarantee: Guarantee, level: float) -> str:
+    """A level as the argument that asks for it, where its unit is none that everybody types."""
+    name = ARGUMENTS.get(type(guarantee))
+    return "" if name is None else f", as {name} = {level:g}"
 
 
 def that_fits(guarantee: Guarantee, fits: Callable[[Guarantee], bool]) -> float | None:

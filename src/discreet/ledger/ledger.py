@@ -16,6 +16,7 @@ from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any, Self
 
+from discreet.checks import told
 from discreet.errors import GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Guarantee, stored
 from discreet.ledger.agreement import Request, Terms, dataset_ids, new_requests
@@ -71,7 +72,9 @@ class Ledger(Balanced):
         in one database only one pays for a dataset, unless the other was made to `acknowledge` the id of it.
         """
         if not isinstance(budget, Budget):
-            raise GuaranteeError(f"Ledger.budget must be a Budget, got {budget!r}")
+            raise GuaranteeError(
+                f"Ledger.budget must be a Budget, got {told(budget)}: dc.Budget(epsilon=3, delta=1e-6)"
+            )
         chosen = filter_for(budget, filter)
         limit = chosen.limit(budget)
         if limit < SMALLEST_REQUEST:  # every request would be refused

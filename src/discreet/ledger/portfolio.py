@@ -22,7 +22,7 @@ from discreet.errors import BudgetExceeded, GuaranteeError, LedgerError
 from discreet.guarantee import Budget, Composed, Guarantee
 from discreet.ledger import members
 from discreet.ledger.events import LEAST, Charge
-from discreet.ledger.fitting import in_brief, that_fits
+from discreet.ledger.fitting import in_brief, spelled, that_fits
 from discreet.ledger.members import MOST_PRICES, Weights, members_of
 from discreet.ledger.used_members import Used, goes_on, state_of
 
@@ -185,7 +185,7 @@ class Portfolio:
             said = [f"a purchase of {len(asked)} releases, {in_brief(together(asked), budget)} asked", alone, left]
         else:
             level, (one,) = that_fits(asked[0], fits), asked
-            some = "nothing like it still fits" if level is None else f"{level:g} of it still fits"
+            some = "nothing like it still fits" if level is None else f"{level:g} of it still fits{spelled(one, level)}"
             said = [f"{in_brief(one, budget)} asked", some, left, "ask for less"]
         return f"Ledger.reserve must stay within the budget of {budget}: {'; '.join(said)}"
 

@@ -28,12 +28,14 @@ from discreet.queries.families import Dirichlet
 from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Schema
 
+OTHERS = "DirichletCategorical asks for shares of levels, Normal for means"
+
 __all__ = ["BetaBernoulli"]
 
 
 @dataclass(frozen=True)
 class BetaBernoulli(StatisticsModel):
-    """The probability that a binary column is 1, with a Beta(prior[0], prior[1]) prior."""
+    """The probability that a binary column is 1, with a Beta(a, b) prior, `prior=(a, b)`."""
 
     column: str
     prior: tuple[float, float] = (1.0, 1.0)
@@ -47,7 +49,7 @@ class BetaBernoulli(StatisticsModel):
         """The count of ones; both counts when their total is private."""
         if not isinstance(schema.column(self.column), Binary):
             kind = type(schema.column(self.column)).__name__
-            raise QueryError(f"BetaBernoulli.column must be binary, got {self.column!r}, a {kind}")
+            raise QueryError(f"BetaBernoulli.column must be binary, got {self.column!r}, a {kind}: {OTHERS}")
         a, b = self.prior
         family = Dirichlet("probability", (b, a), coordinate=1)
         both = Statistics(schema, (Counts.over(schema, "counts", self.column),), family)

@@ -81,6 +81,7 @@ class DirichletCategorical(StatisticsModel):
         if column.as_levels is None:
             kind = type(column).__name__
             raise QueryError(
-                f"DirichletCategorical.column must be categorical, got {self.column!r}, a {kind} without cut="
+                f"DirichletCategorical.column must be categorical, got {self.column!r}, a {kind} without cut=: declare "
+                "its ranges, as in cut=[18, 65]"
             )
         return column.as_levels.levels

@@ -191,5 +191,7 @@ class NaiveBayes(StatisticsModel):
         column = schema.column(name)
         if column.as_levels is None:
             got = f"{name!r}, a {type(column).__name__} without cut="
-            raise QueryError(f"NaiveBayes columns must be categorical, got {got}")
+            raise QueryError(
+                f"NaiveBayes columns must be categorical, got {got}: declare its ranges, as in cut=[18, 65]"
+            )
         return column.as_levels

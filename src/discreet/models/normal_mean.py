@@ -1,4 +1,4 @@
-"""The mean of a bounded column of known deviation; mean ~ N(m, s²) within the bounds.
+"""The mean of a bounded column of known deviation; mean ~ Beta(½, ½) between the bounds, or N(m, s²) within them.
 
     sum of n cells | mean ~ N(n · mean, n · sd²)        the cells as declared: clamped to their bounds
 
@@ -19,6 +19,7 @@ from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Val
 from discreet.models.sums import lattice_of, noisy_sum, plain_sum, sum_query
 from discreet.numerics.arrays import Array
 from discreet.numerics.cut_normal import CutNormal
+from discreet.numerics.logit_beta import LogitBeta
 from discreet.posterior import CurvePosterior, Likelihood, Link, OneParameter, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws, curve_given_draws
 from discreet.posterior.records.declared_records import DeclaredRecords, NumberColumn
@@ -40,8 +41,9 @@ NARROWEST = 1e-9  # of the declared range: a prior that is narrower there is a p
 class NormalMean(StatisticsModel):
     """The mean of a bounded column as declared, whose deviation after clamping, `sd`, is known.
 
-    `prior` is (mean, sd) of a normal law of the mean, cut to the bounds; without one, the middle of the declared range
-    and half of its width.
+    `prior` is (mean, sd) of a normal law of the mean, cut to the bounds. Without one the mean is Beta(½, ½) between
+    them, as that of `Normal` is: bounds are often wide, and means then lie beside one. Mechanisms that sample a
+    conjugate posterior take the normal law around the middle of the range, half as wide as it, for theirs.
     """
 
     column: str
@@ -62,8 +64,10 @@ class NormalMean(StatisticsModel):
     def implausible(self, schema: Schema) -> tuple[str, ...]:
         """A deviation that no column within these bounds has, and a prior that lies elsewhere."""
         axis = self._axis(schema)
-        deviation = too_wide("NormalMean.sd", self.sd, axis)
-        return (*deviation, *elsewhere("NormalMean.prior", self.column, self._cut(schema).share_inside))
+        warned = too_wide("NormalMean.sd", self.sd, axis)
+        if self.prior is None:
+            return warned
+        return (*warned, *elsewhere("NormalMean.prior", self.column, self._cut(self.prior, axis).share_inside))
 
     def query(self, schema: Schema) -> Statistics:
         """The sum of the clamped cells."""
@@ -77,7 +81,7 @@ class NormalMean(StatisticsModel):
 
     def posterior(self, query: Statistics, value: Value, laws: Laws, progress: Progress = None) -> CurvePosterior:
         """The exact posterior of the mean under the law of the sum, by Fourier inversion and quadrature."""
-        released, prior = noisy_sum(query, value, laws, self._record(query.schema)), self._cut(query.schema)
+        released, prior = noisy_sum(query, value, laws, self._record(query.schema)), self._belief(query.schema)
         found = curve_posterior(
             "mean", prior, released.log_likelihood, prior.link, *prior.moments, released.record, FINEST
         )
@@ -85,7 +89,7 @@ class NormalMean(StatisticsModel):
 
     def known_from(self, query: Statistics, log_draws: LogDraws) -> CurvePosterior:
         """The posterior of the mean given released draws; `log_draws` is their log-probability at each sum."""
-        record, prior = self._record(query.schema), self._cut(query.schema)
+        record, prior = self._record(query.schema), self._belief(query.schema)
         found = curve_given_draws(
             "mean", log_draws, record, query.largest_total, prior, prior.link, *prior.moments, FINEST
         )
@@ -104,7 +108,7 @@ class NormalMean(StatisticsModel):
 
     def population(self, schema: Schema) -> Scalar:
         """The mean, on the logit scale of its place in the bounds when groups are pooled."""
-        prior = self._cut(schema)
+        prior = self._belief(schema)
         return Scalar("mean", "logit", *prior.moments, ends=self._axis(schema).ends, record=self._record(schema))
 
     def likelihood(self, query: Statistics, value: Value, laws: Laws) -> Likelihood:
@@ -121,17 +125,25 @@ class NormalMean(StatisticsModel):
 
     def simulate(self, schema: Schema, n: int, rng: np.random.Generator) -> Simulated:
         """A mean from the prior within the bounds, then n cells."""
-        mean = self._cut(schema).draw(rng)
+        mean = self._belief(schema).draw(rng)
         cells = self._record(schema).draw(np.full(n, mean), rng)
         return {"mean": mean}, {self.column: self._axis(schema).of_values(cells)}
 
     def _prior(self, schema: Schema) -> tuple[float, float]:
+        """The conjugate one."""
         axis = self._axis(schema)
         return self.prior or (0.5 * (axis.lower + axis.upper), 0.5 * (axis.upper - axis.lower))
 
-    def _cut(self, schema: Schema) -> CutNormal:
-        """The prior within the bounds; what is narrower there than doubles can tell gets the width they can."""
-        (mean, sd), (low, high) = self._prior(schema), self._axis(schema).ends
+    def _belief(self, schema: Schema) -> CutNormal | LogitBeta:
+        """What is believed of the mean when a release is read."""
+        axis = self._axis(schema)
+        if self.prior is None:
+            return LogitBeta(0.5, 0.5, Link("logit", *axis.ends))
+        return self._cut(self.prior, axis)
+
+    def _cut(self, prior: tuple[float, float], axis: Axis) -> CutNormal:
+        """A normal law within the bounds; what is narrower there than doubles can tell gets the width they can."""
+        (mean, sd), (low, high) = prior, axis.ends
         narrowest = NARROWEST * (high - low)
         sd = max(sd, narrowest)
         farthest = sd * (sd / narrowest)  # a law cut that far outside falls by the factor e on every `narrowest`

@@ -14,6 +14,7 @@ from discreet.models.base import Laws, Progress, Simulated, StatisticsModel, Val
 from discreet.models.sums import plain_sum, sum_query
 from discreet.noise import NoiseLaw
 from discreet.numerics.arrays import Array
+from discreet.numerics.logit_beta import LogitBeta
 from discreet.posterior import CurvePosterior, Likelihood, Link, Scalar, curve_posterior
 from discreet.posterior.given_draws import LogDraws
 from discreet.queries.counts_and_sums import Axis
@@ -80,7 +81,7 @@ class StatisticalQuery(StatisticsModel):
     def population(self, schema: Schema) -> Scalar:
         """The mean, on the logit scale of its place in the bounds when groups are pooled."""
         axis = self._axis(schema)
-        return Scalar("mean", "logit", *self._logit_moments(), ends=axis.ends)
+        return Scalar("mean", "logit", *self._belief(axis).moments, ends=axis.ends)
 
     def likelihood(self, query: Statistics, value: Value, laws: Laws) -> Likelihood:
         """Log-probability of a group's release as a function of the parameter."""
@@ -100,9 +101,8 @@ class StatisticalQuery(StatisticsModel):
 
     def _curve(self, log_likelihood: Likelihood, schema: Schema) -> CurvePosterior:
         axis = self._axis(schema)
-        link = Link("logit", *axis.ends)
-        prior = _LogitBeta(*self.prior)
-        return curve_posterior("mean", prior, log_likelihood, link, *self._logit_moments(), finest=FINEST)
+        prior = self._belief(axis)
+        return curve_posterior("mean", prior, log_likelihood, prior.link, *prior.moments, finest=FINEST)
 
     def _shares(self, query: Statistics, value: Value) -> tuple[float, float]:
         axis = self._axis(query.schema)
@@ -111,11 +111,8 @@ class StatisticalQuery(StatisticsModel):
         s = float(np.clip((total - n * low) / (high - low), 0.0, n))
         return s, n - s
 
-    def _logit_moments(self) -> tuple[float, float]:
-        from scipy.special import digamma, polygamma
-
-        a, b = self.prior
-        return float(digamma(a) - digamma(b)), float(np.sqrt(polygamma(1, a) + polygamma(1, b)))
+    def _belief(self, axis: Axis) -> LogitBeta:
+        return LogitBeta(*self.prior, Link("logit", *axis.ends))
 
     def _axis(self, schema: Schema) -> Axis:
         return Axis.of(schema, self.column)
@@ -156,15 +153,3 @@ def _possible_totals(sizes: Sizes, released: float, law: NoiseLaw) -> tuple[Arra
     totals = np.unique(np.round(np.linspace(low, high, int(min(high - low + 1, MOST_TOTALS)))))
     log_weights = sizes.log_weight(totals) + law.log_density(released - totals)
     return totals.astype(np.float64), np.asarray(log_weights + np.log((high - low + 1) / totals.size))
-
-
-class _LogitBeta:
-    """Log-density of the logit of a Beta variable."""
-
-    def __init__(self, a: float, b: float) -> None:
-        from scipy.special import betaln
-
-        self.a, self.b, self.constant = a, b, -float(betaln(a, b))
-
-    def __call__(self, eta: Array) -> Array:
-        return np.asarray(-self.a * np.logaddexp(0.0, -eta) - self.b * np.logaddexp(0.0, eta) + self.constant)

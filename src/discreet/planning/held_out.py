@@ -21,6 +21,7 @@ from discreet.sources.scored_rows import ScoredRows
 
 __all__ = ["score", "score_view", "scored_request"]
 
+ORDER = "the order is score(posterior, held_out, mechanism, ledger)"
 DRAWS = 64  # of the posterior, that a row's probability is averaged over
 
 
@@ -53,14 +54,14 @@ def score(
 def scored_request(posterior: Any, held_out: Dataset, cuts: Sequence[float] = CUTS) -> tuple[HeldOutScores, Dataset]:
     """What `score` asks, of the held-out rows as it sees them: nothing is read."""
     if not isinstance(held_out, Dataset):
-        raise QueryError(f"score held_out must be what dc.open returns, got a {type(held_out).__name__}")
+        raise QueryError(f"score held_out must be what dc.open returns, got a {type(held_out).__name__}: {ORDER}")
     if not held_out.source.at_hand:
         raise QueryError("score held_out must be rows that come into this process to be scored, got rows of a cluster")
     known = getattr(posterior, "provenance", None)
     if known is None or not hasattr(posterior, "margin_weights"):
         raise QueryError(
             "score posterior must be a posterior of LogisticRegression, or of NaiveBayes with two classes, as "
-            f"release.posterior() gives it, got a {type(posterior).__name__}"
+            f"release.posterior() gives it, or posterior_ of an estimator, got a {type(posterior).__name__}: {ORDER}"
         )
     if not known.private:
         raise QueryError("score posterior must be of a release that was paid for, got a simulated one")

@@ -119,7 +119,7 @@ class Plan(Told):
             lines.append(
                 (
                     "tables",
-                    f"{ends} in 8 of 10 tables that the prior allows; what is expected of yours narrows it: expect=",
+                    f"{ends} in 8 of 10 tables that the prior allows; say what you expect (--expect, expect=)",
                 )
             )
         return lines

@@ -65,7 +65,7 @@ def new_codes(columns: Mapping[str, Seen], records: Any) -> dict[str, Codes]:
         if meaningless.size:
             raise QueryError(
                 f"new rows must have {_range(column)} in column {name!r}, which declares no `missing` value for other "
-                f"cells, got one in row {meaningless[0]}"
+                f"cells, got one in row {meaningless[0]}: fill it in, or declare what such cells count as"
             )
         if bad.any():
             unknown[name] = int(bad.sum())

@@ -59,7 +59,10 @@ class Axis:
         declared = schema.column(column)
         if not isinstance(declared, Bounded | Count):
             kind = type(declared).__name__
-            raise QueryError(f"a column that is summed must be bounded or count, got {column!r}, a {kind}")
+            raise QueryError(
+                f"a column that is summed must be bounded or count, got {column!r}, a {kind}: for shares of its levels "
+                "ask BetaBernoulli (binary) or DirichletCategorical"
+            )
         low, high = declared.steps(declared.lower), declared.steps(declared.upper)
         shift = 0 if bits is None else max(0, (high - low).bit_length() - bits)
         reach = _index(high, low, shift)

@@ -33,6 +33,7 @@ levels (proofs: mechanisms/noisy_statistics/proof.md, Lemmas 1 to 3).
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, combinations_with_replacement
 from math import prod
 from typing import Any, ClassVar
@@ -99,7 +100,7 @@ class Statistics:
         levels = levels_of(self.schema, by)
         return replace(self, statistics=tuple(s.grouped(by, levels) for s in self.statistics), joint=self.move, by=by)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Every column the query touches, once, in order."""
         return tuple(dict.fromkeys(name for statistic in self.statistics for name in statistic.columns))

@@ -7,13 +7,13 @@ from typing import Any
 from discreet.guarantee import ApproxDP, PureDP, suspicion
 from discreet.report.guarantee_section import officer
 from discreet.report.look import COLOURS, INK, altair
-from discreet.report.markup import code, facts, text
+from discreet.report.markup import code, facts, paragraph, text
 from discreet.report.pictures import Picture
 from discreet.report.quantity_charts import row_chart, short_names
 from discreet.report.vector import figure
 from discreet.visible import visible
 
-__all__ = ["ledger_picture", "ledger_section", "share_of", "timeline"]
+__all__ = ["ledger_picture", "ledger_section", "not_paid", "share_of", "timeline"]
 
 EVERYTHING = "everything that this budget can ever buy, together"
 MOST_SHOWN = 60  # entries on the picture; the table has all
@@ -28,13 +28,21 @@ def ledger_section(ledger: Any, names: Mapping[str, str], place: str) -> str:
         ("Left", text(_amount(ledger, ledger.remaining()))),
         ("Head", code(ledger.head())),
     ]
-    parts = [facts(lines)]
+    strangers = not_paid(names, ledger)
+    told = f"It has no entry of {', '.join(strangers)}: another ledger paid."
+    parts = [*([paragraph(told, "warning")] if strangers else []), facts(lines)]
     if entries:
         parts.append(f'<div class="figures">{figure(ledger_picture(ledger, names), place)}</div>')
         parts.append(
             "<h3>What the whole budget promises</h3>" + officer(_whole(ledger, entries[0].guarantee), EVERYTHING)
         )
     return "".join(parts)
+
+
+def not_paid(names: Mapping[str, str], ledger: Any) -> list[str]:
+    """The names of releases, by their entries, that a ledger has no entry of; none where no ledger is known."""
+    held = set(names) if ledger is None else {entry.id for entry in ledger.listed()}
+    return [name for entry, name in names.items() if entry not in held]
 
 
 def share_of(ledger: Any, entry: str) -> float | None:

@@ -60,6 +60,8 @@ def styled(chart: Any) -> Any:
             "labelColor": INK,
             "titleColor": INK,
             "titleFontWeight": 500,
+            "labelOverlap": "parity",
+            "labelSeparation": 6,
         },
         "title": {"anchor": "start", "fontSize": 13, "color": INK, "fontWeight": 600},
         "legend": {"labelColor": INK, "titleColor": INK, "symbolType": "square"},

@@ -106,6 +106,7 @@ def pairs(read_from: Any, names: Sequence[str] | None = None) -> Any:
 
 def predictive(release: Any) -> Any:
     """Released numbers beside those that tables drawn from the posterior would have released, noise and all."""
+    _check("predictive", release, "replicated", "a release, as dc.release or dc.load gives it")
     reading = read(release, "")
     pictures = replicated_pictures(reading)
     if not pictures:
@@ -118,6 +119,7 @@ def predictive(release: Any) -> Any:
 
 def budget_curve(plan: Any) -> Any:
     """How the width of intervals (or the error) falls as the budget grows: of a plan with `width=` or `rms=`."""
+    _check("budget_curve", plan, "curve", "a plan with width= or rms=, as dc.plan gives it")
     if not plan.curve:
         raise QueryError("plots.budget_curve must be of a plan with width= or rms=, got one without a curve")
     alt = altair()
@@ -134,12 +136,19 @@ def budget_curve(plan: Any) -> Any:
 
 def guarantee_curve(guarantee: Guarantee) -> Any:
     """Epsilon at every delta."""
+    _check("guarantee_curve", guarantee, "epsilon", "a guarantee, such as release.guarantee")
     return curve_picture(guarantee).chart()
 
 
 def ledger(opened: Any) -> Any:
     """What was paid from a ledger, in turn, as shares of its budget."""
+    _check("ledger", opened, "listed", "a ledger, as dc.Ledger.open gives it")
     return ledger_picture(opened, {}).chart()
+
+
+def _check(name: str, given: Any, can: str, wanted: str) -> None:
+    if not hasattr(given, can):
+        raise QueryError(f"plots.{name} must be of {wanted}, got a {type(given).__name__}")
 
 
 def _one(quantity: Quantity) -> Any:

@@ -117,10 +117,12 @@ def _asked(reading: ReportedRelease) -> str:
     if schema.n is None and schema.n_max is None:
         size = "not declared"
     unit = str(schema.unit).partition(" (")[0]
+    prior = getattr(release.model, "prior", None)  # said even where it is the default: it is a part of the answer
     lines = [
         ("Dataset", code(release.recipe["dataset"])),
         (f"Number of {unit}s", text(size)),
         ("Model", f"{text(_sentence(release.model), 600)}<br>{code(spelled(release.model))}"),
+        *([] if prior is None else [("Prior", code(f"prior={prior}"))]),
         ("Mechanism", f"{text(_sentence(release.mechanism), 600)}<br>{code(spelled(release.mechanism))}"),
     ]
     lines += [("Ledger entry", code(release.entry))] if release.entry else []

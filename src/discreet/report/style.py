@@ -83,7 +83,9 @@ nav.index table { width: 100%; font-size: .95rem; } nav.index td, nav.index th {
   padding-bottom: .5rem; }
 @media (max-width: 40rem) { body { font-size: 15.5px; } h1 { font-size: 1.5rem; } h2 { font-size: 1.3rem; }
   dl { grid-template-columns: 1fr; gap: 0; } dt { margin-top: .55rem; font-size: .86rem; }
-  th, td { padding-left: .8rem; }
+  th, td { padding-left: .8rem; } nav.index table { font-size: .78rem; } nav.index thead th { font-size: .72rem; }
+  nav.index th:not(:first-child), nav.index td:not(:first-child) { padding-left: .4rem; }
+  nav.index th.words, nav.index td.words { min-width: 4.6rem; }
   .beliefs { grid-template-columns: 1fr max-content; grid-auto-flow: dense; } .beliefs .bar { grid-column: 1 / -1; } }
 @media print { :root { --ink: #000; --quiet: #333; --paper: #fff; --card: #fff; --rule: #bbb; --tick: #777;
   --accent: #000;

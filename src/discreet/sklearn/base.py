@@ -9,15 +9,18 @@ dataset, not by its rows, and clones, folds and second fits may come with other 
 
 import os
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Sequence, Set
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted, validate_data  # type: ignore[import-untyped]
 
+from discreet.checks import told
 from discreet.errors import DiscreetError, QueryError
 from discreet.guarantee import Guarantee
 from discreet.ledger import Ledger
+from discreet.mechanisms import MECHANISMS
 from discreet.models import Model
 from discreet.pipeline import purchase
 from discreet.schema import Schema
@@ -54,6 +57,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     id: Any
     reuse: Any
 
+    _EXAMPLE: ClassVar[str] = "dc.NoisyStatistics(epsilon=1.0)"  # a mechanism that it can be asked by
+
     @abstractmethod
     def _model(self, schema: Schema, target: str, features: tuple[str, ...]) -> Model:
         """The model of these columns with the parameters of the estimator."""
@@ -66,6 +71,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         kind = type(self).__name__
         check_callers(self)
         dataset, model = self._asked(X, y)
+        if type(self.mechanism) not in MECHANISMS.values():
+            raise EstimatorError(
+                f"{kind}.mechanism must be a mechanism, got {told(self.mechanism)}: how much privacy is spent is never "
+                f"guessed; write one, as in mechanism={self._EXAMPLE}"
+            )
         ledger = self._ledger()
         (paid,) = purchase([(model, dataset, self.mechanism)], ledger)
         if not paid.entry.is_new and not self.reuse:
@@ -96,8 +106,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         try:
             return self._named_intervals(posterior.interval(LEVEL))
         except DiscreetError as problem:
-            told = str(problem)
-        raise NotAnsweredError(told)
+            why = str(problem)
+        raise NotAnsweredError(why)
 
     def _learn(self, release: Any) -> Self:
         """What is learned from a release: also of one that was loaded from a file."""
@@ -120,6 +130,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             table, seen = held, None
         else:
             table, seen = self._table(schema, held, labels, target, features)
+        if self.id is None and seen is not None:
+            raise EstimatorError(
+                f"{kind}.id must be a public name of these rows, got None: the ledger knows them by it, as in "
+                'id="patients-2026"'
+            )
         dataset = open_dataset(table, schema, id=self.id)
         if seen is None:
             self.feature_names_in_, self.n_features_in_ = np.array(features, dtype=object), len(features)
@@ -161,7 +176,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _table(self, schema: Schema, held: Any, labels: Any, target: str, features: tuple[str, ...]) -> tuple[Any, Any]:
         """One frame with all declared columns, and of X what scikit-learn is shown: the features."""
-        kind, owner = type(self).__name__, schema.unit.identifier
+        kind, owner, truths = type(self).__name__, schema.unit.identifier, schema.columns[target].truths
         if not is_frame(held):
             if owner is not None:
                 raise EstimatorError(
@@ -170,16 +185,17 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             columns = as_columns(kind, held, features)
             if labels is None:
                 raise EstimatorError(f"{kind} requires y to be passed, but the target y is None")
-            return joined(kind, columns, labels, target), np.empty((1, len(features)))
+            return joined(kind, columns, labels, target, truths), np.empty((1, len(features)))
         held = named(held, features)
         names = column_names_of(held)
         own = {*features, *({owner} if owner is not None else ()), *({target} if labels is None else ())}
         if set(names) != own or len(names) != len(own):
             raise EstimatorError(
-                f"{kind}.fit X must have the declared columns {sorted(own)} and no others, got {names[:20]}"
+                f"{kind}.fit X must have the declared columns {sorted(own)} and no others, got {names[:20]}: "
+                f"{_differences(names, own, features, target)}"
             )
         seen = chosen(held, [name for name in names if name not in (owner, target)])
-        return (held if labels is None else joined(kind, held, labels, target)), seen
+        return (held if labels is None else joined(kind, held, labels, target, truths)), seen
 
     def _records(self, X: Any) -> Any:  # noqa: N803
         """New rows, by the names that were declared; they are whose who asks, and nothing here protects them."""
@@ -211,3 +227,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True  # a bad cell means what its column declares
         tags.non_deterministic = True  # noise, without a seed
         return tags
+
+
+def _differences(names: Sequence[Any], own: Set[str], features: Sequence[str], target: str) -> str:
+    """What to change where X has other columns than were declared: names alone."""
+    missing, more = sorted(own - set(names)), [name for name in names if name not in own]
+    if target in more:
+        return f"{target!r} is the target; declare the column of y, or name it in target="
+    if missing:
+        return f"{missing[:20]} are not there; leave them out of the schema, or give them to X"
+    return f"choose the declared ones, as in X[{list(features)[:20]}], or declare {more[:20]}, too"

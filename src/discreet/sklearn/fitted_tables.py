@@ -12,11 +12,12 @@ from sklearn.exceptions import DataConversionWarning  # type: ignore[import-unty
 
 from discreet.errors import QueryError, warn_caller
 from discreet.schema.arrow_cell import package_of
-from discreet.schema.cell import object_texts
+from discreet.schema.cell import Truths, object_texts
 from discreet.schema.columns import TRUTHS
 
 __all__ = ["EstimatorError", "as_columns", "check_dense", "chosen", "column_names_of", "is_frame", "joined", "named"]
 
+NUMBERS: Truths = ("0", "1")  # truth values in a table that is one array, where one beside a number is a number
 NO_COLUMN = "must be one column of cells, as long as X has rows"
 
 
@@ -65,13 +66,16 @@ def as_columns(kind: str, held: Any, names: Sequence[str]) -> dict[str, Any]:
             f"X has {array.shape[1]} features, but {kind} is expecting {len(names)} features as input: the columns of "
             f"the schema but the target, {list(names)}, in this order"
         )
-    return {name: array[:, place] for place, name in enumerate(names)}
+    return {name: _settled(array[:, place], NUMBERS) for place, name in enumerate(names)}
 
 
-def joined(kind: str, features: Any, labels: Any, target: str) -> Any:
-    """One frame of a table of features and its target; messages of libraries, which quote cells, are not passed on."""
+def joined(kind: str, features: Any, labels: Any, target: str, truths: Truths) -> Any:
+    """One frame of a table of features and its target, of which `truths` are the texts of False and True.
+
+    Messages of libraries, which quote cells, are not passed on.
+    """
     try:
-        return _JOINS[package_of(features) or "array"](features, labels, target)
+        return _JOINS[package_of(features) or "array"](features, labels, target, truths)
     except EstimatorError as problem:
         told = str(problem)
     except Exception:
@@ -79,57 +83,73 @@ def joined(kind: str, features: Any, labels: Any, target: str) -> Any:
     raise EstimatorError(f"{kind}.fit y {told}")
 
 
-def _of_pandas(features: Any, labels: Any, target: str) -> Any:
+def _of_pandas(features: Any, labels: Any, target: str, truths: Truths) -> Any:
     import pandas as pd
 
     if isinstance(labels, pd.DataFrame):
         labels = _one_column(labels).iloc[:, 0]
     typed = isinstance(labels, pd.Series) and not isinstance(labels.dtype, np.dtype)
-    cells = labels.array if typed else _flat(labels)
+    cells = labels.array if typed else _flat(labels, truths)
     held = features.copy(deep=False)
     # by place, as scikit-learn reads y; with its type, or pandas would look at the objects in it to find another
     held[target] = pd.Series(cells, index=features.index, dtype=cells.dtype)
     return held
 
 
-def _of_polars(features: Any, labels: Any, target: str) -> Any:
+def _of_polars(features: Any, labels: Any, target: str, truths: Truths) -> Any:
     import polars as pl
 
     if isinstance(labels, pl.DataFrame):
         labels = _one_column(labels).to_series()
     if not isinstance(labels, pl.Series):
-        cells = _flat(labels)
+        cells = _flat(labels, truths)
         objects = cells.dtype.kind == "O"
         labels = pl.Series(target, list(cells), dtype=pl.Object) if objects else pl.Series(target, cells)
     return features.with_columns(labels.alias(target))
 
 
-def _of_arrow(features: Any, labels: Any, target: str) -> Any:
+def _of_arrow(features: Any, labels: Any, target: str, truths: Truths) -> Any:
     import pyarrow as pa
 
     table = pa.table(features)
-    cells = labels if isinstance(labels, pa.Array | pa.ChunkedArray) else _cells(_flat(labels))
+    cells = labels if isinstance(labels, pa.Array | pa.ChunkedArray) else _cells(_flat(labels, truths))
     return table.append_column(target, cells)
 
 
-def _of_arrays(features: Mapping[str, Any], labels: Any, target: str) -> Any:
+def _of_arrays(features: Mapping[str, Any], labels: Any, target: str, truths: Truths) -> Any:
     import pyarrow as pa
 
     columns = {name: _cells(cells) for name, cells in features.items()}
-    return pa.table({**columns, target: _cells(_flat(labels))})
+    return pa.table({**columns, target: _cells(_flat(labels, truths))})
 
 
 _JOINS = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_arrow, "array": _of_arrays}
 
 
-def _flat(labels: Any) -> np.ndarray[Any, Any]:
+def _flat(labels: Any, truths: Truths) -> np.ndarray[Any, Any]:
     """The cells of a target, in a row."""
     cells = np.asarray(labels) if hasattr(labels, "dtype") else np.asarray(labels, dtype=object)
     if cells.ndim == 2:
         cells = np.asarray(_one_column(cells))[:, 0]
     if cells.ndim != 1:
         raise EstimatorError(f"{NO_COLUMN}, got {cells.ndim} dimensions")
-    return cells
+    return _settled(cells, truths)
+
+
+def _settled(cells: np.ndarray[Any, Any], truths: Truths) -> np.ndarray[Any, Any]:
+    """The same cells, as they are read whatever the others are: an array has a type that all of its cells choose.
+
+    Beside one that is missing truth values are objects, beside a number they are numbers, and beside one complex number
+    all are complex.
+    """
+    if cells.dtype.kind == "c":
+        return np.asarray(np.where(cells.imag == 0, cells.real, np.nan), dtype=np.float64)
+    if cells.dtype.kind not in "bO":
+        return cells
+    told = np.empty(cells.size, dtype=object)
+    for place, cell in enumerate(cells.tolist() if cells.dtype.kind == "b" else cells):
+        told[place] = truths[bool(cell)] if type(cell) is bool or type(cell) is np.bool_ else cell
+    return told
 
 
 def _one_column(table: Any) -> Any:
@@ -146,6 +166,4 @@ def _cells(cells: np.ndarray[Any, Any]) -> Any:
 
     if cells.dtype.kind in "iuf":
         return pa.array(cells.astype(np.float64, copy=True))
-    if cells.dtype.kind == "b":
-        return pa.array(cells)
     return object_texts(cells.astype(object), TRUTHS)

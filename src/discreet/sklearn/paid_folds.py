@@ -16,10 +16,12 @@ from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
 from sklearn.utils import _safe_indexing, check_consistent_length  # type: ignore[import-untyped]
 
+from discreet.checks import told
 from discreet.errors import BudgetExceeded
 from discreet.guarantee import Guarantee
 from discreet.ledger import Ledger
 from discreet.ledger.events import request_key
+from discreet.mechanisms import MECHANISMS
 from discreet.numerics.arrays import Array
 from discreet.pipeline import check_types, query_of
 from discreet.planning.held_out import score, score_view
@@ -71,6 +73,11 @@ class FoldStudy:
                 )
         if len({str(getattr(one.ledger, "path", one.ledger)) for one in map(_last, candidates)}) > 1:
             raise EstimatorError(f"{kind} must have candidates that one ledger pays for, got several ledgers")
+        if type(how["mechanism"]) not in MECHANISMS.values():
+            raise EstimatorError(
+                f"{kind}.mechanism must be a mechanism, got {told(how['mechanism'])}: it pays for each score, as in "
+                "mechanism=dc.NoisyStatistics(epsilon=0.5, delta=1e-6)"
+            )
         places = np.array_split(np.random.default_rng(seed).permutation(n), cv)
         return cls(kind, tuple(candidates), table, labels, tuple(map(np.sort, places)), seed, how["mechanism"])
 

@@ -61,6 +61,8 @@ class PrivateLogisticRegression(_PrivateClassifier):
         90% intervals by name; what was promised; what left; what it says.
     """
 
+    _EXAMPLE = "dc.NoisyScore(epsilon=1.0, delta=1e-6)"
+
     def __init__(
         self,
         schema: Any = None,
@@ -93,7 +95,8 @@ class PrivateLogisticRegression(_PrivateClassifier):
         if column is not None and len(column.levels) > 2:
             raise EstimatorError(
                 "Only binary classification is supported. The type of the target is multiclass: "
-                f"PrivateLogisticRegression.target must be a column of two levels, got {len(column.levels)}"
+                f"PrivateLogisticRegression.target must be a column of two levels, got {len(column.levels)}: "
+                "PrivateNaiveBayes takes more"
             )
         return LogisticRegression(
             target,

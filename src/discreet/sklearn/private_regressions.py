@@ -106,6 +106,8 @@ class PrivatePoissonRegression(RegressorMixin, PrivateEstimator):  # type: ignor
         90% intervals by name; what was promised; what left; what it says.
     """
 
+    _EXAMPLE = "dc.NoisyScore(epsilon=1.0, delta=1e-6)"
+
     def __init__(
         self,
         schema: Any = None,

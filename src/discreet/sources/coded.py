@@ -21,8 +21,8 @@ from discreet.sources.coded_influences import sums_of_influences
 from discreet.sources.dataset import Design, IntegerArray, RowSums, collected, local_sums
 from discreet.sources.readers.identifiers import known, text_of_identifier
 from discreet.sources.scores.score_sources import ScoreSource, collected_scores
-from discreet.sources.sql.cell_sql import LARGEST_EXACT_DOUBLE
 from discreet.sources.sql.kept_rows import BAD_CELL, SEPARATOR, digest_head
+from discreet.sources.sql.sum_sql import LARGEST_EXACT_DOUBLE
 
 __all__ = ["NO_NUMBER", "CodedRows"]
 

@@ -54,7 +54,10 @@ def open_dataset(
     UTF-8: `dc.Csv(delimiter=";", decimal=",", encoding="latin-1")`. Nothing of it is found out from the file.
     """
     if not isinstance(schema, Schema):
-        raise SchemaError(f"open.schema must be a Schema, got {type(schema).__name__}")
+        raise SchemaError(
+            f"open.schema must be a Schema, got {type(schema).__name__}: dc.Schema({{column: dc.Binary(), …}}) "
+            "declares the columns"
+        )
     if isinstance(source, str) and source.lower().startswith(ADDRESSES):
         return _of_database(source, schema, id, csv, table, timeout)
     if table is not None or timeout is not None:
@@ -72,7 +75,10 @@ def open_dataset(
         raise SchemaError("open.csv must be given for CSV files only, got it with a frame")
     name = typed if id is None else id
     if not isinstance(name, str) or not name:
-        raise SchemaError(f"open.id must be a text that names the dataset, got {name!r}")
+        raise SchemaError(
+            f"open.id must be a text that names the dataset, got {name!r}: the ledger knows rows by it, as in "
+            'id="patients-2026"'
+        )
     reader: Source
     if in_spark:
         from discreet.sources.engines.spark import opened_in_spark

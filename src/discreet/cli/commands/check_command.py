@@ -15,7 +15,7 @@ from discreet.visible import visible
 
 if TYPE_CHECKING:
     from discreet.cli.study import Study
-    from discreet.schema import Schema
+    from discreet.schema import Column, Schema
     from discreet.sources.cell_check import CheckedCells
 
 __all__ = ["check"]
@@ -121,6 +121,15 @@ def _lines(study: "Study", found: "CheckedCells") -> Iterator[Line]:
         for kind, count in classes.items():
             share = f"{count / found.rows:>9.2%}" if count else ""
             yield f"  {kind:<20}{count:>13,}{share}", "yellow" if count and kind not in QUIET else ""
+        if 0 < found.rows == classes["bad"]:
+            yield f"  no cell is {_wanted(schema.columns[name])}", "yellow"
+
+
+def _wanted(column: "Column") -> str:
+    """What a column whose cells are all bad was declared to hold, and where that is said."""
+    if column.holds == "numbers":
+        return 'a number as it is written: if that is 1,5, declare csv = {decimal = ","}'
+    return "a declared level: they are compared letter by letter"
 
 
 def _size(schema: "Schema", units: int) -> Line:

@@ -160,7 +160,10 @@ def _written(file: Path, text: str, budget: "Budget") -> "Ledger":
         with file.open("x", encoding="utf-8") as stream:
             stream.write(text)
     except OSError as problem:
-        raise SchemaError(f"Study folder must be writable, got {str(file.parent)!r}: {problem.strerror}") from None
+        detail = f"{problem.strerror}"
+        if file.parent.is_file():
+            detail += f". A table is named by --from, as in discreet init study --epsilon 3 --from {_word(file.parent)}"
+        raise SchemaError(f"Study folder must be writable, got {str(file.parent)!r}: {detail}") from None
     return made
 
 
@@ -174,6 +177,8 @@ def _next(study: "NewStudy", file: Path, given: "Given") -> list[str]:
         steps.append(f"put the table at {file.parent / study.data}, or change data in {file}")
     if study.n is None:
         steps.append("put the public number of rows for 1000 below, or as n in the study")
+    if given.table is not None:
+        steps.append(f"discreet check {_word(file)}")
     size = "" if study.n is not None else " --n 1000"
     steps += [f"discreet plan {_word(file)}{size}", f"discreet release {_word(file)} --dry-run"]
     out = file.with_name(study.files[0])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import terminal
+from discreet.cli import named_ledger, terminal
 from discreet.errors import QueryError, ReleaseError
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def report(
       discreet report --study study.toml -o report.html
       discreet report smoking.release.json --ledger study.ledger -o smoking.html
     """  # noqa: D301
-    from discreet.ledger import Ledger
     from discreet.release import load
+    from discreet.report.ledger_section import not_paid
 
     for file in files or []:
         if file.suffix == ".toml":
@@ -73,18 +73,22 @@ def report(
         waiting = f"of this study {', '.join(later)} are not released yet" if later else "name its file, or --study"
         raise QueryError(f"report must be of one release at least, got none: {waiting}")
     paid_by = ledger if ledger is not None or declared is None else declared.ledger
-    opened = None if paid_by is None or (ledger is None and not Path(paid_by).exists()) else Ledger.open(paid_by)
-    sizes = write_pages(out, found, opened, title, later, quiet=quiet)
+    known = paid_by is not None and (ledger is not None or Path(paid_by).exists())
+    paying = named_ledger.opened(str(paid_by)) if known else None
+    strangers = not_paid({one.entry: name for name, one in found.items()}, paying)
+    sizes = write_pages(out, found, paying, title, later, quiet=quiet)
     pages = [str(page) for page in sizes]
     if as_json:
         apart = {} if len(pages) == 1 else {"pages": pages[1:]}
         document = {"page": pages[0], "bytes": sizes[out], "releases": list(found), "not_released": later}
-        terminal.emit({**document, **apart})
+        terminal.emit({**document, "not_paid": strangers, **apart})
         return
     lines = [("page", pages[0]), ("releases", ", ".join(found))]
     lines += [("pages", f"one for each release, in {str(Path(pages[1]).parent)!r}")] if len(pages) > 1 else []
     lines += [("size", f"{sum(sizes.values()) / 1000:,.0f} kB; opens offline")]
     lines += [("missing", f"{', '.join(later)}: not released yet")] if later else []
+    if strangers:
+        lines.append(("ledger", f"has no entry of {', '.join(strangers)}: name the one that paid, --ledger"))
     terminal.facts(terminal.console(quiet=quiet), "Report", lines)
 
 
@@ -116,6 +120,7 @@ def write_pages(
             write_text(target, text)
         except (OSError, ValueError) as problem:
             detail = getattr(problem, "strerror", None) or "it is no name of a file"
+            detail += "" if target.parent.is_dir() else f": make {str(target.parent)!r}"
             raise ReleaseError(
                 f"report --out must be a file that can be written, got {str(target)!r}: {detail}"
             ) from None

@@ -4,6 +4,7 @@ Of the table itself only the names of its columns are read, and the types that a
 of a CSV file is taken as those names, because nobody can tell a header from a record without looking at records.
 """
 
+import glob
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -102,6 +103,12 @@ def _held(table: str, csv: Csv | None, told: list[tuple[str, str]]) -> list[tupl
     """The columns of the table, as its first line or its schema names them."""
     from discreet.sources.open import declared_types
 
+    folder, name = os.path.split(table)
+    if not (os.path.isfile(table) or glob.glob(table, recursive=True)):
+        beside = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
+        raise SchemaError(
+            f"init --from must be an existing file or a glob that matches one, got {table!r}{meant(name, beside)}"
+        )
     held = declared_types(table, csv)
     if table.lower().endswith(".csv"):
         told.append(
@@ -117,6 +124,11 @@ def _held(table: str, csv: Csv | None, told: list[tuple[str, str]]) -> list[tupl
             told.append(
                 (ONE_NAME, f"the header has one name with {others[0]!r} in it: if that separates columns, delete the "
                 f"study, if it is made, and add --delimiter {SHELL.get(others[0], repr(others[0]))}")
+            )  # fmt: skip
+        if (written.delimiter, written.decimal) == (";", "."):
+            told.append(
+                ("decimal", "numbers are read with a point; if the table writes 1,5, let csv in the study be "
+                '{delimiter = ";", decimal = ","}')
             )  # fmt: skip
     else:
         told.append(

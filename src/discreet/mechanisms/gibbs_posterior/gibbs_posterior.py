@@ -152,7 +152,7 @@ class GibbsPosterior(Mechanism):
 
     def check_source(self, query: Loss, dataset: Dataset) -> None:
         """Rows that stay in Spark are asked for gradients, by workers that have this library."""
-        self._check_place(dataset)
+        self._check_place(query, dataset)
         if not dataset.source.at_hand:
             check_workers("GibbsPosterior", dataset)
 
@@ -248,7 +248,7 @@ class GibbsPosterior(Mechanism):
         self, noise: NoiseSource, query: Loss, dataset: Dataset, count: int, progress: Progress, law: GibbsLaw
     ) -> Array:
         """These draws before they are rounded."""
-        self._check_place(dataset)
+        self._check_place(query, dataset)
         if not dataset.source.at_hand:
             with dataset.source.sums(query) as sums:
                 return distant_chains(query, law, sums, count, noise.stream(), progress)
@@ -261,10 +261,10 @@ class GibbsPosterior(Mechanism):
                 return rejection_draws(query, law, anchor_steps(query, law), proposals, rows, count, stream)
             return langevin_chains(query, law, self.batches, rows, count, stream, progress)
 
-    def _check_place(self, dataset: Dataset) -> None:
+    def _check_place(self, query: Loss, dataset: Dataset) -> None:
         """Refuse what rows elsewhere cannot do: they have no places, or come into no process."""
         if not dataset.source.at_hand and self.sampler == "exact":
-            raise QueryError("GibbsPosterior.sampler must be langevin for a table that stays in Spark, got exact")
+            query.check_here()
         if not dataset.source.has_places and self.batches > 1:
             raise QueryError(
                 "GibbsPosterior.batches must be 1 for a table in Spark or a database: no row has a place, got more"

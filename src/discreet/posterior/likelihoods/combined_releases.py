@@ -64,7 +64,8 @@ def combine(
     if len(releases) > 1 and not (all(law.gaussian for law in laws.values()) or model.reads_products(query)):
         raise QueryError(
             f"combine releases of {type(model).__name__} must have Gaussian noise, NoisyStatistics(rho=…) or with a "
-            "delta, got Laplace noise among them: two of its corners are one law only for single counts"
+            "delta, got Laplace noise among them, which is put together for models of one count only: dc.likelihood of "
+            "each release reads them in a model of your own"
         )
     if prior is not None:
         model = model.with_prior(prior)
@@ -94,7 +95,10 @@ def _check_alike(releases: Sequence[Any]) -> None:
         raise QueryError("combine releases must be simulated on one dataset, got runs with rows of their own")
     entries = [release.entry for release in releases if release.entry]
     if len(set(entries)) < len(entries) or len({id(release) for release in releases}) < len(releases):
-        raise QueryError("combine releases must each be a release of its own, got one twice: its noise is there once")
+        raise QueryError(
+            "combine releases must each be a release of its own, got one twice: its noise is there once; a mechanism "
+            'with another label, as in label="second", is asked anew and paid for'
+        )
 
 
 def _provenance(releases: Sequence[Any]) -> Provenance:

@@ -166,6 +166,15 @@ class Loss(ABC):
         if not math.isfinite(self.smoothness):
             raise QueryError("GibbsPosterior.sampler must be exact for a loss with a corner, got langevin")
 
+    def check_here(self) -> None:
+        """Refuse exact draws of rows that are not here, and say what else there is for a table that stays in Spark."""
+        if math.isfinite(self.smoothness):
+            raise QueryError("GibbsPosterior.sampler must be langevin for a table that stays in Spark, got exact")
+        raise QueryError(
+            "GibbsPosterior must have a loss without a corner for a table that stays in Spark, got one with it: smooth "
+            "it, as HingeClassifier(width=0.5) does, and ask by langevin"
+        )
+
     def recommended_precision(self, mu: float) -> float:
         """The prior precision that a public guess of the problem makes best for one draw of cost mu.
 

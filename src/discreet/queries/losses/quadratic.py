@@ -34,6 +34,13 @@ class Quadratic(Loss):
         """Its normal law is drawn as it is."""
         raise QueryError("GibbsPosterior.sampler must be exact for a quadratic mean, got langevin")
 
+    def check_here(self) -> None:
+        """Sums of the columns say as much, and these Spark adds up."""
+        raise QueryError(
+            "GibbsPosterior must have its rows in this process for a quadratic mean, got a table that stays in Spark: "
+            "ask for the mean there by Normal or MultivariateNormal with NoisyStatistics"
+        )
+
     def recommended_precision(self, mu: float) -> float:
         """What one record says."""
         return 1.0

@@ -42,15 +42,16 @@ from discreet.queries.statistics import Statistics
 from discreet.schema.cell import Codes
 from discreet.sources.dataset import Design, IntegerArray, RowSums, collected, local_sums
 from discreet.sources.scores.score_sources import ScoreSource, collected_scores
-from discreet.sources.sql.cell_sql import Held, most_rows
+from discreet.sources.sql.cell_sql import Held
 from discreet.sources.sql.influence_sql import influence_sums
 from discreet.sources.sql.kept_rows import number_of_persons
 from discreet.sources.sql.statements import Grouping, coded, coded_groups, groupings, number_of_rows, rows_in_order
+from discreet.sources.sql.sum_sql import most_rows
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["ROWS", "UNREAD", "Collect", "Engine", "Group", "Marginals", "Session"]
+__all__ = ["ROWS", "UNREAD", "Collect", "Engine", "Group", "Marginals", "Session", "in_arrays"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -60,8 +61,8 @@ Collect = Callable[[int, Iterable[Mapping[str, Codes]]], AbstractContextManager[
 
 Group = tuple[Any, ...]  # codes, n and sums of one combination of levels that holds rows
 
-# For each set of columns, one group for each combination of levels.
-Marginals = dict[tuple[str, ...], Sequence[Group]]
+# For each set of columns, the codes, n and sums of all combinations of levels that hold rows, each as one array.
+Marginals = dict[tuple[str, ...], Sequence[IntegerArray]]
 
 ROWS = "rows"
 
@@ -75,7 +76,7 @@ class Session(Protocol):
         """The few rows of whole numbers that a statement gives."""
 
     def marginals(self, query: Statistics, grouping: Grouping, scan: "exp.Select") -> Marginals:
-        """What a `coded` scan gives over each set of columns of its grouping."""
+        """What a scan of `coded_groups` gives over each set of columns of its grouping."""
 
     def pieces(self, asked: "exp.Select", excluded: Sequence[int]) -> Iterable[Sequence[Codes]]:
         """As many first columns of many rows as have a code for NULL, in pieces of a bounded size."""
@@ -118,8 +119,8 @@ class Engine(ABC):
                 found = session.marginals(query, grouping, scan)
                 if not _is_bounded(query, found):  # a wrong n_max must not cost exactness
                     found = session.marginals(query, grouping, self._scan(query, grouping, None))
-                for columns, groups in found.items():
-                    answers |= _dense(grouping, columns, groups)
+                for columns, arrays in found.items():
+                    answers |= _dense(grouping, columns, arrays)
             return {name: answers[name] for name in query.names}
 
         return self.asked(answer)
@@ -171,27 +172,32 @@ class Engine(ABC):
         return local_sums(self.design(query))
 
     def _scan(self, query: Statistics, grouping: Grouping, rows_at_most: int | None) -> "exp.Select":
+        """What all marginals are of: where there are several, every combination of levels once."""
         groups = coded_groups(query, grouping, self.held, ROWS, self.id, rows_at_most)
-        return coded(query, grouping, groups)
+        return groups if len(grouping.marginals) == 1 else coded(query, grouping, groups)
+
+
+def in_arrays(groups: Sequence[Group], grouping: Grouping, columns: tuple[str, ...]) -> list[IntegerArray]:
+    """Groups over a set of columns, as one array of each number."""
+    width = len(columns) + 1 + len(grouping.products)
+    return [*np.array(groups, dtype=object).reshape(len(groups), width).T]
 
 
 def _is_bounded(query: Statistics, exact: Marginals) -> bool:
     """Whether there are no more rows than were thought possible when the arithmetic was chosen."""
     bound = most_rows(query)
-    columns, groups = next(iter(exact.items()))
-    return bound is None or sum(group[len(columns)] for group in groups) <= bound
+    columns, arrays = next(iter(exact.items()))
+    return bound is None or int(arrays[len(columns)].sum()) <= bound
 
 
-def _dense(grouping: Grouping, columns: tuple[str, ...], exact: Sequence[Group]) -> dict[str, IntegerArray]:
+def _dense(grouping: Grouping, columns: tuple[str, ...], exact: Sequence[IntegerArray]) -> dict[str, IntegerArray]:
     """The statistics over one set of columns as dense arrays."""
     answers: dict[str, IntegerArray] = {}
-    table = np.array(exact, dtype=object).reshape(len(exact), len(columns) + 1 + len(grouping.products))
-    codes = tuple(table[:, : len(columns)].T.astype(np.int64))
+    codes = tuple(array.astype(np.int64) for array in exact[: len(columns)])
     for statistic in grouping.marginals[columns]:
         is_count = not statistic.axes
-        position = len(columns) + (0 if is_count else 1 + grouping.products.index(statistic.axes))
+        totals = exact[len(columns) + (0 if is_count else 1 + grouping.products.index(statistic.axes))]
         dense = np.zeros(statistic.grid, dtype=np.int64 if is_count else object)
-        values = [int(value) for value in table[:, position]]
-        dense[codes] = values if columns else values[0]
+        dense[codes] = totals.astype(dense.dtype) if columns else int(totals[0])
         answers[statistic.name] = dense if statistic.cell is None else np.asarray(dense[statistic.cell])
     return answers

@@ -18,14 +18,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import numpy as np
+
 from discreet.errors import ReleaseError
 from discreet.queries.losses.base import Loss
 from discreet.queries.statistics import Statistics
 from discreet.schema.arrow_cell import arrow_coded
 from discreet.schema.cell import Codes
+from discreet.sources.dataset import IntegerArray
 from discreet.sources.engines.base import ROWS, UNREAD, Collect, Engine, Marginals, Session
 from discreet.sources.engines.spill import engine_folder
 from discreet.sources.sql.cell_sql import Held
+from discreet.sources.sql.duckdb_sql import duckdb_text, listed_levels
 from discreet.sources.sql.statements import Grouping, marginal
 
 if TYPE_CHECKING:
@@ -78,21 +82,36 @@ class Connected:
 
     def rows(self, asked: "exp.Select") -> list[tuple[Any, ...]]:
         """All rows of a statement."""
-        self.origin.attach(self.connection, ROWS)
-        return list(self.connection.execute(_text(asked)).fetchall())
+        return list(self.connection.execute(self._attached(asked)).fetchall())
 
     def marginals(self, query: Statistics, grouping: Grouping, scan: "exp.Select") -> Marginals:
         """One scan of the rows, and the marginals of the small table that it makes."""
-        self.origin.attach(self.connection, ROWS)
-        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {CODED} AS {_text(scan)}")
-        texts = {columns: _text(marginal(query, grouping, columns, CODED)) for columns in grouping.marginals}
-        return {columns: self.connection.execute(text).fetchall() for columns, text in texts.items()}
+        asked = {columns: marginal(query, grouping, columns, CODED) for columns in grouping.marginals}
+        kept, named = self._attached(scan), ""
+        if len(asked) == 1:
+            named = f"WITH {CODED} AS ({kept}) "
+        else:
+            self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {CODED} AS {kept}")
+        return {columns: self._whole(named + duckdb_text(tree)) for columns, tree in asked.items()}
 
     def pieces(self, asked: "exp.Select", excluded: Sequence[int]) -> Iterator[list[Codes]]:
         """The columns of each batch as whole numbers."""
-        self.origin.attach(self.connection, ROWS)
-        for batch in self.connection.sql(_text(asked)).to_arrow_reader(BATCH):
+        for batch in self.connection.sql(self._attached(asked)).to_arrow_reader(BATCH):
             yield [batch.column(i).fill_null(code).to_numpy() for i, code in enumerate(excluded)]
+
+    def _attached(self, asked: "exp.Select") -> str:
+        """The text of a statement, for which the rows and the levels are there."""
+        import pyarrow as pa
+
+        self.origin.attach(self.connection, ROWS)
+        for name, levels in listed_levels(asked).items():
+            self.connection.register(name, pa.table({"level": list(levels), "code": list(levels.values())}))
+        return duckdb_text(asked)
+
+    def _whole(self, text: str) -> list[IntegerArray]:
+        """The columns that a statement gives, whole numbers of at most 128 bits."""
+        found = self.connection.sql(text).to_arrow_table()
+        return [whole_numbers(column) for column in found.columns]
 
 
 @dataclass(frozen=True)
@@ -172,8 +191,22 @@ def connect(files: Sequence[str] = (), threads: int | None = None) -> Iterator[A
             yield connection
 
 
-def _text(asked: "exp.Select") -> str:
-    return asked.sql(dialect="duckdb", copy=False)
+def whole_numbers(column: Any) -> IntegerArray:
+    """A column of Arrow: 64 bits as they are, also those of 128 bits where all have room in 64, else Python's own."""
+    parts = [_numbers(part) for part in column.chunks]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _numbers(part: Any) -> IntegerArray:
+    """Without Arrow's own way to arrays, which imports pandas."""
+    kind = part.type.to_pandas_dtype() if part.type.bit_width <= 64 else "<i8, <i8"
+    found = np.frombuffer(part.buffers()[1], dtype=kind)[part.offset : part.offset + len(part)]
+    if part.type.bit_width <= 64:
+        return found.astype(np.int64)
+    low, high = found["f0"], found["f1"]
+    if np.array_equal(high, low >> 63):
+        return np.array(low)
+    return np.asarray(low.astype(np.uint64).astype(object) + (high.astype(object) << 64))
 
 
 def is_plain(query: Loss, held: Mapping[str, Held]) -> bool:

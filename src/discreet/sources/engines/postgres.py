@@ -20,7 +20,7 @@ from discreet.errors import ReleaseError
 from discreet.queries.losses.base import Loss
 from discreet.queries.statistics import Statistics
 from discreet.schema.cell import Codes
-from discreet.sources.engines.base import ROWS, UNREAD, Engine, Group, Marginals, Session
+from discreet.sources.engines.base import ROWS, UNREAD, Engine, Group, Marginals, Session, in_arrays
 from discreet.sources.sql.cell_sql import Held
 from discreet.sources.sql.statements import Grouping, marginal, used_cells
 
@@ -44,6 +44,19 @@ SETTINGS = {
     "extra_float_digits": "1",
 }
 
+# Whether every row of a table and of its parts is whole within a page of the server: then no text is longer than what
+# a page can hold compressed, a few megabytes. Longer ones are kept apart, in a table of their own that is asked for its
+# size. Foreign tables and views may hold anything.
+WITHIN_PAGES = """
+WITH RECURSIVE parts AS (
+    SELECT pg_catalog.to_regclass(%s)::oid AS oid
+    UNION SELECT i.inhrelid FROM parts p JOIN pg_catalog.pg_inherits i ON i.inhparent = p.oid
+)
+SELECT pg_catalog.bool_and(
+    c.relkind = 'p' OR c.relkind IN ('r', 'm') AND a.amname = 'heap'
+    AND (c.reltoastrelid = 0 OR COALESCE(pg_catalog.pg_relation_size(c.reltoastrelid), 1) = 0)
+) FROM parts p JOIN pg_catalog.pg_class c ON c.oid = p.oid LEFT JOIN pg_catalog.pg_am a ON a.oid = c.relam"""
+
 COPY_HEADER = 19  # bytes: a signature of 11, flags, the length of an extension, which is 0
 ROWS_AT_ONCE = 2**17
 
@@ -52,12 +65,13 @@ ROWS_AT_ONCE = 2**17
 class Postgres(Engine):
     """A table, view or foreign table of a database, read by aggregates that the server computes.
 
-    `relations` is SQL that names the rows, `table` what is counted; both are in the server's words. `timeout` is in
-    seconds.
+    `relations` is SQL that names the rows, `inline` the same where all texts are within pages (`WITHIN_PAGES`),
+    `table` what is counted. All are in the server's words. `timeout` is in seconds.
     """
 
     url: str = field(repr=False)
     relations: str = field(repr=False)
+    inline: str = field(repr=False)
     table: str
     held: Mapping[str, Held]
     id: str = ""
@@ -76,7 +90,14 @@ class Postgres(Engine):
 
     def asked(self, answer: Callable[[Session], T]) -> T:
         """What is answered within one transaction."""
-        return self._in_transaction(lambda cursor: answer(Transaction(cursor, self.relations)))
+        return self._in_transaction(lambda cursor: answer(Transaction(cursor, self.relations_of(cursor))))
+
+    def relations_of(self, cursor: Any) -> str:
+        """What names the rows in this transaction, whose snapshot is taken: of its rows no more will be kept apart."""
+        if self.inline == self.relations:
+            return self.relations
+        ((is_within_pages,),) = cursor.execute(WITHIN_PAGES, [self.table]).fetchall()
+        return self.inline if is_within_pages else self.relations
 
     def _in_transaction(self, answer: Callable[[Any], T]) -> T:
         try:
@@ -112,12 +133,13 @@ class Transaction:
             numbers = f"CAST(ARRAY[{names}] AS NUMERIC[])"
             asked.append(f"SELECT {place}, {numbers} FROM ({inside}) AS m({names})")  # noqa: S608  # no text but ours
         found: list[list[Group]] = [[] for _ in asked]
-        kept = f"{CODED} AS MATERIALIZED ({_text(scan)})"
+        kept = f"{CODED} AS ({_text(scan)})"  # computed once, if there is more than one
         for place, group in self.cursor.execute(
             f"WITH {self.relations}, {kept} {' UNION ALL '.join(asked)}"
         ).fetchall():
             found[place].append(tuple(int(number) for number in group))
-        return dict(zip(grouping.marginals, found, strict=True))
+        pairs = zip(grouping.marginals, found, strict=True)
+        return {columns: in_arrays(groups, grouping, columns) for columns, groups in pairs}
 
     def pieces(self, asked: "exp.Select", excluded: Sequence[int]) -> Iterator[list[Codes]]:
         """Whole numbers in binary, as the server sends them: 8 bytes each, in rows of one length."""

@@ -18,7 +18,7 @@ from discreet.queries.statistics import Statistics
 from discreet.schema import Schema
 from discreet.schema.cell import Codes
 from discreet.sources.dataset import RowSums
-from discreet.sources.engines.base import ROWS, UNREAD, Collect, Engine, Group, Marginals, Session
+from discreet.sources.engines.base import ROWS, UNREAD, Collect, Engine, Group, Marginals, Session, in_arrays
 from discreet.sources.engines.quiet_spark import quiet_spark
 from discreet.sources.engines.spark_blocks import BlockLayout, Pack, SparkBlocks, kept_blocks, ready_workers
 from discreet.sources.engines.spark_designs import spark_sums
@@ -52,7 +52,8 @@ class SparkAsked:
     def marginals(self, query: Statistics, grouping: Grouping, scan: "exp.Select") -> Marginals:
         """Of one scan, in one job. It has its name within the statement: threads share the views of a session."""
         groups = self._collected(f"WITH {CODED} AS ({_text(scan)}) {_text(_of_sets(query, grouping))}")
-        return {columns: _of_set(grouping, columns, groups) for columns in grouping.marginals}
+        sets = {columns: _of_set(grouping, columns, groups) for columns in grouping.marginals}
+        return {columns: in_arrays(found, grouping, columns) for columns, found in sets.items()}
 
     def pieces(self, asked: "exp.Select", excluded: Sequence[int]) -> Iterable[Sequence[Codes]]:
         """None: rows do not leave Spark."""

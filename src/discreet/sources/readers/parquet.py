@@ -24,7 +24,7 @@ from discreet.sources.engines.duckdb import Origin
 from discreet.sources.readers.identifiers import Owner, identifier
 from discreet.sources.readers.owners import is_typed
 from discreet.sources.readers.parts import Slot, alike, place, slot_of, slots_of, storage_together, together
-from discreet.sources.sql.cell_sql import RAW, Held, handed_over
+from discreet.sources.sql.cell_sql import RAW, Held, begun, handed_over
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -137,7 +137,7 @@ def parquet_files(paths: tuple[str, ...], schema: Schema) -> tuple[tuple[Origin,
     named = {name: Held(name, slots[name][0].storage) for name in columns}
     # alike: one slot stands for all
     persons = [identifier(replace(who, column=owner), RAW) for who in owners[:1] if owner is not None]
-    view = handed_over(schema, named, persons, by_text=True).sql(dialect="duckdb")
+    view = handed_over(schema, named, persons, begun).sql(dialect="duckdb")
     return (ParquetFiles(paths, columns, view), repaired), held
 
 

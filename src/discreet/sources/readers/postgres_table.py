@@ -31,7 +31,7 @@ from discreet.schema.columns import level_numbers
 from discreet.sources.engines.base import ROWS
 from discreet.sources.engines.postgres import Postgres, connected
 from discreet.sources.readers.identifiers import Owner, identifier
-from discreet.sources.sql.cell_sql import RAW, Held, handed_over
+from discreet.sources.sql.cell_sql import RAW, Held, handed_over, whole
 
 __all__ = ["NO_SECRETS", "UNREACHED", "encrypted", "has_password", "postgres_columns", "postgres_table"]
 
@@ -44,11 +44,13 @@ UNREACHED = (
 )
 
 RELATION = """
-SELECT c.oid, c.relkind::text, pg_catalog.row_security_active(c.oid), pg_catalog.getdatabaseencoding()::text
+SELECT c.oid, c.relkind::text, pg_catalog.row_security_active(c.oid), pg_catalog.getdatabaseencoding()::text,
+    pg_catalog.current_setting('server_version_num')::int
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s"""
 KINDS = ("r", "p", "v", "m", "f")  # tables, partitioned ones, views, materialised ones, foreign tables
 KEEPS_TYPES = ("r", "p")  # what is written there is as long as declared; others repeat what somebody declared
+OLDEST = 14_00_00  # WIDTH_BUCKET of older ones rounds once more, and nobody mends them any longer
 LETTERS, LARGEST_LETTER = ("varchar", "bpchar"), 4  # types whose length is declared in letters, of so many bytes
 LONGEST_OF_TYPE = {"name": 63, "uuid": 36}
 LONGEST_OF_ENUMERATION = 63
@@ -130,11 +132,11 @@ def postgres_table(source: str, schema: Schema, table: Any, id: str, timeout: An
         written, storage = normal_owner(f"t.{quoted(owner)}", storages[owner])
         selected.append(f"{written} AS owner")
         persons = [identifier(Owner("owner", storage), RAW)]
-    rows = text_of(handed_over(schema, held, persons))
     raw = f"SELECT {', '.join(selected)} FROM {quoted(*place)} AS t"  # noqa: S608  # names in quotes
     is_computed = any(storages[name] in COMPUTED for name in schema.columns)
-    relations = f"{RAW} AS ({once(raw) if is_computed else raw}), {ROWS} AS ({rows})"
-    return Postgres(address, relations, quoted(*place), held, id, owner is not None, timeout)
+    named = f"{RAW} AS ({once(raw) if is_computed else raw}), {ROWS} AS"
+    relations, inline = (f"{named} ({text_of(handed_over(schema, held, persons, cap))})" for cap in (None, whole))
+    return Postgres(address, relations, inline, quoted(*place), held, id, owner is not None, timeout)
 
 
 def postgres_columns(source: str, table: Any) -> list[str]:
@@ -202,6 +204,8 @@ def _declared(address: str, place: tuple[str, str], timeout: float | None) -> di
             "open.table must be a table without row-level security for this role, got one with it: which rows it would "
             "hide decides who is in the data, and must be declared, as by a view"
         )
+    if relation[4] < OLDEST:
+        raise SchemaError(f"open.source must be a server of version {OLDEST // 10_000} or later, got an older one")
     if relation[3] != "UTF8":
         raise SchemaError(f"open.source must be a database in the encoding UTF8, got {relation[3]}")
     found = {}

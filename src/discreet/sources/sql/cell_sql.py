@@ -1,4 +1,4 @@
-"""Cells as SQL: how readers hand them over, what `schema.cell` says of each, and their exact sums.
+"""Cells as SQL: how readers hand them over, and what `schema.cell` says of each.
 
 Handed over is every declared column, its texts no longer than declared, and who owns each row:
 
@@ -8,23 +8,13 @@ Handed over is every declared column, its texts no longer than declared, and who
 So memory does not depend on what rows hold: a text that is grouped, sorted or joined has a public length, far below
 what the engine may take, before anything else is done with it. Nothing is shortened into something else: two long
 names that are cut could be one person, and a cut text a level.
-
-Sums of centred numbers and of their products are whole numbers all the way, in the cheapest exact arithmetic.
-
-A double holds every whole number up to 2^53. Where the public bound on the number of rows times the largest term stays
-below that, a sum of doubles is exact, whatever the order of its terms; otherwise terms are 64-bit integers or decimals.
-
-What is summed is half of an axis, v / 2 = floor((k + offset) / 2^shift), less 1/2 where `reach` is odd: one operation
-fewer for every cell than v itself, and as exact, since halves and quarters are exact in doubles too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import frexp, inf, isfinite, prod
+from math import frexp, inf, isfinite
 from typing import TYPE_CHECKING, Literal
 
-from discreet.queries.counts_and_sums import Axis
-from discreet.queries.statistics import Statistics
 from discreet.schema import Bounded, Count, Schema
 from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage, Truths, longest_text
 from discreet.schema.columns import TRUTHS, level_numbers
@@ -33,38 +23,32 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 __all__ = [
-    "HALVES",
-    "LARGEST_EXACT_DOUBLE",
+    "GRID",
     "ONCE",
     "RAW",
-    "WITHIN",
     "Held",
+    "begun",
     "cast",
-    "clipped",
     "double",
-    "halved",
     "handed_over",
     "is_bad",
-    "most_rows",
     "number",
+    "on_grid",
     "parsed",
     "printed",
-    "steps",
-    "sum_of_doubles",
     "swapped",
     "text",
-    "total",
+    "whole",
 ]
+
+Cap = Callable[["exp.Expr", int], "exp.Expr"]
 
 RAW = "raw"  # the relation that a reader found
 
-LARGEST_EXACT_DOUBLE = 2**53
-LARGEST_PRODUCT = 2**62  # of two axes in 64 bits
 TINY = 2.0**-60  # grid steps, which are lost when 1/2 is added
 
-# What a sum over rows knows: the public number of rows, or None, and the largest term. And, where halves of axes are
-# whole numbers, its terms without their power of two, and that: a sum of so few bits more has room in 64.
-WITHIN, HALVES = "within", "halves"
+# What a whole grid step knows: the number that it is of, and the column that says which.
+GRID = "grid"
 
 # A select whose columns are used again and again: an engine that would write them out at each use is kept from it.
 ONCE = "once"
@@ -83,11 +67,12 @@ class Held:
 
 
 def handed_over(
-    schema: Schema, held: Mapping[str, Held], persons: "Sequence[exp.Expr]", *, by_text: bool = False
+    schema: Schema, held: Mapping[str, Held], persons: "Sequence[exp.Expr]", cap: "Cap | None" = None
 ) -> "exp.Select":
     """The query that hands over the relation RAW, which holds the columns so and says whose a row is by `persons`.
 
-    Where equal texts are kept once (`by_text`), as in Parquet files, some ways to say the same are far cheaper.
+    A text that is too long is NULL. In columns where it then counts as any other text that is no level, `cap` may say
+    what it is instead, which is far cheaper in some sources.
     """
     from sqlglot import exp
 
@@ -96,8 +81,8 @@ def handed_over(
         cell: exp.Expr = exp.column(held[name].column, RAW, quoted=True)
         found, longest = held[name], longest_text(column.compared)
         if found.storage in ("comma", "text") and (found.longest is None or found.longest > longest):
-            cut = by_text and column.holds == "levels" and column.other_code is None and not level_numbers(column)
-            cell = (_begun if cut else _short)(cell, longest)
+            is_other = column.holds == "levels" and column.other_code is None and not level_numbers(column)
+            cell = (cap if cap is not None and is_other else _short)(cell, longest)
         columns.append(cell.as_(f"c{i}", copy=False))
     if persons:
         person = persons[0] if len(persons) == 1 else exp.func("coalesce", *persons)
@@ -112,16 +97,17 @@ def _short(text: "exp.Expr", longest: int) -> "exp.Expr":
     return exp.Case(ifs=[exp.If(this=is_short, true=text)])
 
 
-def _begun(text: "exp.Expr", longest: int) -> "exp.Expr":
-    """The beginning of a text, one letter longer than any level: of one that is too long it says that, and no more.
-
-    Only where no level is a number, whose beginning is another number, and where texts that are too long count as any
-    other text does.
-    """
+def begun(text: "exp.Expr", longest: int) -> "exp.Expr":
+    """The beginning of a text, one letter longer than any level: for sources that keep equal texts once, as Parquet."""
     from sqlglot import exp
 
     first, letters = exp.Literal.number(1), exp.Literal.number(longest + 1)
     return exp.Substring(this=text, start=first, length=letters)
+
+
+def whole(text: "exp.Expr", longest: int) -> "exp.Expr":  # noqa: ARG001
+    """The text itself, for sources that are known to hold none of an unbounded length."""
+    return text
 
 
 def text(raw: "exp.Expr", storage: Storage, truths: Truths = TRUTHS) -> "exp.Expr":
@@ -147,21 +133,29 @@ def number(raw: "exp.Expr", storage: Storage) -> "exp.Expr":
     return parsed(printed(raw)) if storage == "decimal" else cast(raw, "double")
 
 
-def clipped(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
+def on_grid(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
+    """A number within its bounds and on its grid, a whole number of steps; of a bad one, as its column says."""
+    found = _steps(_clipped(value, column), column)
+    found.meta[GRID] = (value, column)
+    return found
+
+
+def _clipped(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
     """The number within its bounds; a bad one is the default, or NULL where it excludes the row."""
     from sqlglot import exp
 
     lower, upper = double(column.lower), double(column.upper)
     default = exp.null() if column.default_value is None else double(column.default_value)
-    # the common case comes first and alone: engines take LEAST and GREATEST cell by cell, which is five times slower
-    within = exp.And(this=exp.GTE(this=value, expression=lower), expression=exp.LTE(this=value, expression=upper))
-    below = exp.LT(this=value, expression=lower)
-    branches = ((within, value), (below, lower), (is_bad(value), default))
-    # nodes are made by hand: the builders copy and parse their arguments, and tables have hundreds of columns
-    return exp.Case(ifs=[exp.If(this=when, true=then) for when, then in branches], default=upper)
+    # the common case comes first, after two comparisons and no more: NaN is above everything. Nodes are made by hand:
+    # the builders copy and parse their arguments, and tables have hundreds of columns
+    reached = exp.If(this=exp.GTE(this=value, expression=lower), true=value)
+    below = exp.If(this=exp.LTE(this=value, expression=upper), true=exp.Case(ifs=[reached], default=lower))
+    nan = cast(exp.Literal.string("NaN"), "double")
+    above = exp.If(this=exp.LT(this=value, expression=nan), true=upper)
+    return exp.Case(ifs=[below, above], default=default)
 
 
-def steps(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
+def _steps(value: "exp.Expr", column: Bounded | Count) -> "exp.Expr":
     """A clipped number on its grid, floor(value / grid + 1/2): a double that is a whole number."""
     from sqlglot import exp
 
@@ -218,57 +212,3 @@ def double(value: float) -> "exp.Expr":
         return cast(exp.Literal.string("Infinity" if value > 0 else "-Infinity"), "double")
     written = repr(float(value))  # as it stands: the library's own builder would print negative numbers as decimals
     return exp.Literal(this=written if "e" in written else f"{written}e0", is_string=False)
-
-
-def most_rows(query: Statistics) -> int | None:
-    """A public bound on the number of rows that are summed; None where the schema knows none."""
-    units = query.schema.n if query.schema.n_max is None else query.schema.n_max
-    return None if units is None else units * query.schema.unit.max_records
-
-
-def halved(steps: "exp.Expr", axis: Axis) -> "exp.Expr":
-    """Half of the axis of a cell on its grid: `Axis.centred` / 2, bit for bit."""
-    from sqlglot import exp
-
-    offset = ((1 << axis.shift) >> 1) - axis.low - ((axis.reach // 2) << axis.shift)
-    value: exp.Expr = exp.Add(this=steps, expression=double(offset))
-    if axis.shift:  # the factor is a power of two: nothing is rounded
-        value = exp.Floor(this=exp.Mul(this=exp.paren(value), expression=double(2.0**-axis.shift)))
-    return exp.Sub(this=value, expression=double(0.5)) if axis.reach % 2 else value
-
-
-def total(halves: "Sequence[exp.Expr]", axes: tuple[Axis, ...], rows_at_most: int | None) -> "exp.Expr":
-    """The sum over rows of the product of axes, given half of each."""
-    from sqlglot import exp
-
-    unit = prod(axis.reach for axis in axes)
-    if rows_at_most is not None and rows_at_most * unit < LARGEST_EXACT_DOUBLE:
-        scale = double(2 ** len(axes))
-        return cast(exp.Mul(this=sum_of_doubles(_product(halves)), expression=scale), "bigint")
-    if unit < LARGEST_EXACT_DOUBLE:  # a product is exact, if not the sum
-        terms = cast(exp.Mul(this=_product(halves), expression=double(2 ** len(axes))), "bigint")
-    else:
-        values = [exp.Mul(this=half, expression=double(2)) for half in halves]
-        wide = unit >= LARGEST_PRODUCT
-        terms = _product([exp.cast(v, "decimal(19, 0)") if wide else cast(v, "bigint") for v in values])
-    found = exp.Sum(this=terms)
-    found.meta[WITHIN] = (rows_at_most, unit)
-    if unit < LARGEST_EXACT_DOUBLE and all(axis.reach % 2 == 0 for axis in axes):
-        found.meta[HALVES] = (cast(_product([half.copy() for half in halves]), "bigint"), 2 ** len(axes))
-    return found
-
-
-def sum_of_doubles(value: "exp.Expr") -> "exp.Expr":
-    """An engine's own sum; `exp.Sum` is one of whole numbers, which engines may have to widen."""
-    from sqlglot import exp
-
-    return exp.Anonymous(this="SUM", expressions=[value])
-
-
-def _product(factors: "Sequence[exp.Expr]") -> "exp.Expr":
-    from sqlglot import exp
-
-    first, *others = factors
-    for factor in others:
-        first = exp.Mul(this=first, expression=factor)
-    return first

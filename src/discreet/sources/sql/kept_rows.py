@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from discreet.queries.influence import Influences
 from discreet.queries.losses.base import Query
-from discreet.sources.sql.cell_sql import cast, printed, steps
+from discreet.sources.sql.cell_sql import cast, printed
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -66,11 +66,9 @@ def coded_cells(query: Query | Influences) -> "list[exp.Expr]":
     """The code or the grid steps of each column, a whole number; NULL excludes the row."""
     from sqlglot import exp
 
-    columns = [(exp.column(f"value_{i}"), query.schema.column(name)) for i, name in enumerate(query.columns)]
-    return [
-        cast(steps(value, column) if column.holds == "numbers" else exp.column(f"code_{i}"), "bigint")
-        for i, (value, column) in enumerate(columns)
-    ]
+    holds = [query.schema.column(name).holds for name in query.columns]
+    stems = ["value" if held == "numbers" else "code" for held in holds]
+    return [cast(exp.column(f"{stem}_{i}"), "bigint") for i, stem in enumerate(stems)]
 
 
 def digest_head(id: str) -> str:  # noqa: A002

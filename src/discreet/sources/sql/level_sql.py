@@ -2,10 +2,15 @@
 
 A number is compared as a number only. The text that it would have is that of one double at most, since different
 doubles print differently, and so the levels that its text matches are known beforehand: no engine prints a double here.
+
+A few levels are written into a statement. Many are a table of their own, in which engines look up what is grouped: to
+read ten thousand texts in a statement takes longer than to group a million rows, and to try each of them for every
+group far longer.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from discreet.schema import Binary, Categorical
 from discreet.schema.cell import Storage, number_of, number_text
@@ -15,7 +20,14 @@ from discreet.sources.sql.cell_sql import cast, double, is_bad, number, parsed, 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Level", "counted_code", "found_level", "left_join", "level_code"]
+__all__ = ["LISTED", "Level", "counted_code", "found_level", "left_join", "level_code"]
+
+T = TypeVar("T", float, str)
+
+MOST_WRITTEN = 500  # levels of a column in a statement
+
+# What a table of levels knows: the code of each. One without it has them written out.
+LISTED = "listed"
 
 
 @dataclass(frozen=True)
@@ -39,15 +51,20 @@ def found_level(i: int, storage: Storage, column: Binary | Categorical) -> Level
         there = None if column.other_code is None else exp.Not(this=is_bad(exp.column(key)))
         levels = _printed_levels(column)
         level = exp.column("code", f"{key}_levels") if levels else cast(exp.null(), "bigint")
-        joins = [left_join(key, levels)] if levels else []
+        joins = [left_join(key, levels, double)] if levels else []
         return Level(level, there, [number(raw, storage).as_(key, copy=False)], joins)
     written = text(raw, storage, column.truths)
     level, there, joins = exp.column(f"level_{i}"), None, []
-    selected = [level_code(written, column).as_(f"level_{i}", copy=False)]
+    if len(level_texts(column)) > MOST_WRITTEN:
+        selected = [_compared(written, column).as_(f"text_{i}", copy=False)]
+        joins.append(left_join(f"text_{i}", level_texts(column), exp.Literal.string))
+        level = exp.column("code", f"text_{i}_levels")
+    else:
+        selected = [level_code(written, column).as_(f"level_{i}", copy=False)]
     if level_numbers(column):
         digits = swapped(written) if storage == "comma" else written
         selected.append(parsed(digits).as_(key, copy=False))
-        joins.append(left_join(key, level_numbers(column)))
+        joins.append(left_join(key, level_numbers(column), double))
         level = exp.func("coalesce", level, exp.column("code", f"{key}_levels"))
     if column.other_code is not None:  # a text that is no level, not even the empty one
         filled = exp.NEQ(this=written, expression=exp.Literal.string(""))
@@ -76,10 +93,15 @@ def level_code(written: "exp.Expr", column: Binary | Categorical) -> "exp.Expr":
 
     texts = level_texts(column)
     levels = exp.DataType(this=exp.DataType.Type.ENUM, expressions=[exp.Literal.string(level) for level in texts])
-    compared = exp.Lower(this=written) if column.any_case else written
-    place = exp.Anonymous(this="enum_code", expressions=[exp.TryCast(this=compared, to=levels)])
+    place = exp.Anonymous(this="enum_code", expressions=[exp.TryCast(this=_compared(written, column), to=levels)])
     rounds = exp.Literal.number(len(column.levels))  # the texts go through the codes in order, once or twice
     return exp.Mod(this=place, expression=rounds) if len(texts) > len(column.levels) else place
+
+
+def _compared(written: "exp.Expr", column: Binary | Categorical) -> "exp.Expr":
+    from sqlglot import exp
+
+    return exp.Lower(this=written) if column.any_case else written
 
 
 def counted_code(level: "exp.Expr", there: "exp.Expr | None", column: Binary | Categorical) -> "exp.Expr":
@@ -94,12 +116,16 @@ def counted_code(level: "exp.Expr", there: "exp.Expr | None", column: Binary | C
     return exp.func("coalesce", *candidates)
 
 
-def left_join(key: str, levels: dict[float, int]) -> "exp.Join":
-    """The codes of numbers that are levels beside each `key`."""
+def left_join(key: str, levels: Mapping[T, int], constant: "Callable[[T], exp.Expr]") -> "exp.Join":
+    """The codes of levels beside each `key`, which are `constant` in a statement."""
     from sqlglot import exp
 
-    pairs = [exp.Tuple(expressions=[double(value), exp.Literal.number(code)]) for value, code in levels.items()]
     names = [exp.to_identifier(name) for name in ("level", "code")]
-    alias = exp.TableAlias(this=exp.to_identifier(f"{key}_levels"), columns=names)
+    table = exp.Values(expressions=[], alias=exp.TableAlias(this=exp.to_identifier(f"{key}_levels"), columns=names))
+    if len(levels) > MOST_WRITTEN:
+        table.meta[LISTED] = levels
+    else:
+        rows = [[constant(level), exp.Literal.number(code)] for level, code in levels.items()]
+        table.set("expressions", [exp.Tuple(expressions=row) for row in rows])
     same = exp.EQ(this=exp.column(key), expression=exp.column("level", f"{key}_levels"))
-    return exp.Join(this=exp.Values(expressions=pairs, alias=alias), side="LEFT", on=same)
+    return exp.Join(this=table, side="LEFT", on=same)

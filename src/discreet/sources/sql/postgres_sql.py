@@ -16,12 +16,16 @@ A text is a number by the rule of `schema.cell.number_of`. Those that may be one
 cast to a decimal is within its range, and what is cast to a double lies between public bounds.
 """
 
+from collections.abc import Callable
 from decimal import Context, Decimal
-from functools import cache
+from functools import cache, partial
+from math import frexp, nextafter
 from typing import TYPE_CHECKING, Any
 
-from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage
-from discreet.sources.sql.cell_sql import ONCE
+from discreet.schema.cell import LARGEST_WHOLE_FLOAT, Storage, clipped_steps
+from discreet.schema.columns import Bounded, Count
+from discreet.sources.sql.cell_sql import GRID, ONCE
+from discreet.sources.sql.level_sql import LISTED
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -38,11 +42,17 @@ _SMALL_EXPONENT = "^-?0*[0-9]{0,4}$"
 _TOO_LARGE = str(2**1024 - 2**970)
 _TOO_SMALL = format(Context(prec=1100).power(Decimal(2), -1075), "f")
 _PLAIN = "1e-290", "1e290"  # nothing between them rounds to zero or to infinity
+_LEAST_STEP = 2.0**-900  # of a grid whose points are as exact as those of the grid 1
 
 
 def _text(value: str) -> str:
     """A constant; standard_conforming_strings is on."""
     return "'" + value.replace("'", "''") + "'"
+
+
+def _double(value: float) -> str:
+    """A constant to the last bit."""
+    return f"DOUBLE PRECISION '{value!r}'"
 
 
 def double_of_decimal(cell: str) -> str:
@@ -143,11 +153,53 @@ def _at_most(writer: Any, compared: "exp.LTE") -> str:
     return f"OCTET_LENGTH({writer.sql(left, 'this')}) <= {int(right.name) // 8}"
 
 
+def _floor(writer: Any, rounded: "exp.Floor") -> str:
+    """A grid step by one call that compares, divides and cuts, where it is the same to the last bit."""
+    value, column = rounded.meta.get(GRID, (None, None))
+    bucket = None if value is None else _bucket(writer.sql(value), column)
+    return f"FLOOR({writer.sql(rounded, 'this')})" if bucket is None else bucket
+
+
+def _bucket(value: str, column: Bounded | Count) -> str | None:
+    """A number on its grid as a count of the points where steps begin: a whole number of 32 bits, or None.
+
+    From `first` on, WIDTH_BUCKET is 1 + floor(count (value - first) / (last - first)) in doubles, and 0 below. With 2^j
+    buckets that are as wide as a step, a power of two, only the subtraction can round. In steps, they begin at
+    half-integers from low + 1/2 on. What is above one that is above 0 is a multiple of its own last bit, as the
+    half-integer is, and so is the difference, which is smaller: it is exact. But step 1 begins at 1/2 - 2^-54, since in
+    doubles 1/2 more than that is 1. To subtract it is to add 2^-54 to the exact difference; and a number below a later
+    beginning is 2^-52 below it or more, which rounding does not make up for.
+    """
+    steps = partial(clipped_steps, lower=column.lower, upper=column.upper, step=column.step)
+    low, high = int(steps(column.lower)), int(steps(column.upper))
+    wide = (high - low).bit_length()
+    mantissa, _ = frexp(column.step)
+    if mantissa != 0.5 or not _LEAST_STEP <= column.step <= 1 / _LEAST_STEP or low < 0 or wide > 30:
+        return None
+    first = nextafter(0.5, 0.0) if low == 0 else low + 0.5
+    points = (first * column.step, (low + 0.5 + 2**wide) * column.step, float(column.upper))
+    begin, end, upper = map(_double, points)
+    other = "NULL" if column.default_value is None else str(int(steps(column.default_value)))
+    reached = f"WIDTH_BUCKET({value}, {begin}, {end}, {2**wide})" + (f" + {low}" if low else "")
+    # NaN is above everything; it never reaches the function, which would not take it
+    above = f"{value} < DOUBLE PRECISION 'NaN'"
+    return f"CASE WHEN {value} <= {upper} THEN {reached} WHEN {above} THEN {high} ELSE {other} END"
+
+
 def _literal(_: Any, literal: "exp.Literal") -> str:
     """A number with an exponent is a double, not a decimal."""
     if literal.is_string:
         return _text(literal.name)
     return f"DOUBLE PRECISION '{literal.name}'" if "e" in literal.name else literal.name
+
+
+def _values(writer: Any, table: "exp.Values") -> str:
+    """Many levels are written at once, without a node for each."""
+    if LISTED not in table.meta:
+        return str(writer.values_sql(table))
+    constant: dict[type, Callable[[Any], str]] = {str: _text, float: _double}
+    written = ", ".join(f"({constant[type(level)](level)}, {code})" for level, code in table.meta[LISTED].items())
+    return f"(VALUES {written}) AS {writer.sql(table, 'alias')}"
 
 
 @cache
@@ -159,12 +211,14 @@ def _dialect() -> Any:
     own: dict[Any, Any] = {
         exp.Anonymous: _anonymous,
         exp.Contains: _contains,
+        exp.Floor: _floor,
         exp.IntDiv: _intdiv,
         exp.LTE: _at_most,
         exp.Literal: _literal,
         exp.Select: _selected,
         exp.SHA2: _sha2,
         exp.TryCast: _trycast,
+        exp.Values: _values,
     }
     generator = type("PostgresWriter", (Postgres.Generator,), {"TRANSFORMS": {**Postgres.Generator.TRANSFORMS, **own}})
     return type("PostgresWords", (Postgres,), {"Generator": generator})

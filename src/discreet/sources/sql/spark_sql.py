@@ -10,10 +10,12 @@ A text is a number by the rule of `schema.cell.number_of`, in a pattern that nev
 cannot exhaust the stack of Java.
 """
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from discreet.sources.sql.cell_sql import HALVES, WITHIN
+from discreet.sources.sql.level_sql import LISTED
+from discreet.sources.sql.sum_sql import HALVES, WITHIN
 
 __all__ = ["spark_text"]
 
@@ -43,6 +45,7 @@ def _dialect() -> Any:
         exp.Literal: _literal,
         exp.Sum: _sum,
         exp.TryCast: _tried,
+        exp.Values: _values,
         exp.Window: _window,
     }
     words = type("Generator", (Spark.Generator,), {"TRANSFORMS": Spark.Generator.TRANSFORMS | ours})
@@ -52,7 +55,15 @@ def _dialect() -> Any:
 def _literal(_: Any, node: Any) -> str:
     """A text by its bytes."""
     written = str(node.this)
-    return f"CAST(X'{written.encode().hex()}' AS STRING)" if node.is_string else written
+    return _text(written) if node.is_string else written
+
+
+def _text(written: str) -> str:
+    return f"CAST(X'{written.encode().hex()}' AS STRING)"
+
+
+def _double(value: float) -> str:
+    return f"CAST({_text(repr(value))} AS DOUBLE)"
 
 
 def _function(write: Any, node: Any) -> str:
@@ -102,6 +113,15 @@ def _sum(write: Any, node: Any) -> str:
         cut = [cut[0], f"{cut[1]} & {2**bits - 1}", f"SHIFTRIGHT({inner}, {2 * bits})"]
     parts = (f"CAST(TRY_SUM({part}) AS DECIMAL(38, 0)) * {2 ** (bits * k)}" for k, part in enumerate(cut))
     return f"({' + '.join(parts)})"
+
+
+def _values(write: Any, table: Any) -> str:
+    """Many levels are written at once, without a node for each."""
+    if LISTED not in table.meta:
+        return str(write.values_sql(table))
+    constant: dict[type, Callable[[Any], str]] = {str: _text, float: _double}
+    written = ", ".join(f"({constant[type(level)](level)}, {code})" for level, code in table.meta[LISTED].items())
+    return f"VALUES {written} AS {write.sql(table, 'alias')}"
 
 
 def _quotient(write: Any, node: Any) -> str:

@@ -2,8 +2,8 @@
 
 A query about records runs in steps, whose cost is that of the second one, a plain GROUP BY:
 
-    values    SELECT raw cells of levels, clipped numbers FROM rows
-    grouped   SELECT raw cells, count(*), sum(products of centred numbers) FROM values GROUP BY raw cells
+    values    SELECT raw cells of levels, numbers on their grids FROM rows
+    grouped   SELECT raw cells, count(*), sums of numbers, sums of products FROM values GROUP BY raw cells
     mapped    raw cells -> codes of declared levels, by text or else by number; no match: the default code
     coded     SELECT codes, sum(...) FROM mapped GROUP BY codes
 
@@ -22,9 +22,10 @@ from discreet.queries.counts_and_sums import Axis, Statistic
 from discreet.queries.influence import Influences
 from discreet.queries.losses.base import Loss, Query
 from discreet.queries.statistics import Statistics
-from discreet.sources.sql.cell_sql import ONCE, Held, clipped, halved, number, steps, total
+from discreet.sources.sql.cell_sql import ONCE, Held, number, on_grid
 from discreet.sources.sql.kept_rows import coded_cells, kept
 from discreet.sources.sql.level_sql import counted_code, found_level
+from discreet.sources.sql.sum_sql import adds_steps, halved, sum_of_steps, total
 from discreet.sources.sql.view_sql import class_code, range_code
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def _of_persons(query: Asked, held: Mapping[str, Held], relation: str, id: str) 
 def _values(
     query: Asked, columns: Iterable[str], held: Mapping[str, Held], relation: str, others: "list[exp.Expr]"
 ) -> "exp.Select":
-    """Raw cells of levels (raw_i), clipped numbers (value_i) and the other expressions, of every row."""
+    """Raw cells of levels (raw_i), grid steps of numbers (value_i) and the other expressions, of every row."""
     from sqlglot import exp
 
     raw, values = [], []
@@ -197,14 +198,14 @@ def _values(
         cell = exp.column(held[name].column, relation, quoted=True)
         if column.holds == "numbers":
             raw.append(number(cell, held[name].storage).as_(f"number_{i}", copy=False))
-            values.append(clipped(exp.column(f"number_{i}"), column).as_(f"value_{i}", copy=False))
+            values.append(on_grid(exp.column(f"number_{i}"), column).as_(f"value_{i}", copy=False))
         elif column.holds == "ranges":
             raw.append(number(cell, held[name].storage).as_(f"number_{i}", copy=False))
             values.append(range_code(exp.column(f"number_{i}"), column).as_(f"raw_{i}", copy=False))
         else:
             raw.append(cell.as_(f"raw_{i}", copy=False))
             values.append(exp.column(f"raw_{i}"))
-    # numbers are read in a select of their own, so that a text is parsed once and not in every branch of the clipping
+    # numbers are read in a select of their own, so that a text is parsed once and not for each of its bounds
     rows = exp.select(*raw, *others).from_(exp.to_table(relation), copy=False)
     if not raw and not others:
         return rows.select(exp.Literal.number(0).as_("nothing"))
@@ -218,22 +219,23 @@ def _grouped(
     from sqlglot import exp
 
     keys = [exp.column(name) for name in _names(stem, query, grouping.columns)]
-    halves = []
-    for a, axis in enumerate(grouping.axes):
-        column = query.schema.column(axis.column)
-        assert column.holds == "numbers"  # Axis.of takes no other kind
-        value = exp.column(f"value_{query.columns.index(axis.column)}")
-        halves.append(halved(steps(value, column), axis).as_(f"half_{a}", copy=False))
+    value = {axis: f"value_{query.columns.index(axis.column)}" for axis in grouping.axes}
+    multiplied = {axis.column for axes in grouping.products for axis in axes if not adds_steps(axes, rows_at_most)}
+    half = {axis: f"half_{a}" for a, axis in enumerate(grouping.axes) if axis.column in multiplied}
+    halves = [halved(exp.column(value[axis]), axis).as_(name, copy=False) for axis, name in half.items()]
+    steps = [exp.column(value[axis]) for axis in grouping.axes if axis not in half]
     categorical, numeric = _kinds(query, _excluding(query))
     excluding = [*_names("value", query, numeric), *(_names("code", query, categorical) if stem == "code" else [])]
-    used = _from(exp.select(*(keys + halves or [exp.Literal.number(0).as_("nothing")])), values)
-    rows = used.where(*(_known(name) for name in excluding), copy=False)
-    rows.meta[ONCE] = sum(map(len, grouping.products)) > len(halves)
-    halved_by = {axis: exp.column(f"half_{a}") for a, axis in enumerate(grouping.axes)}
+    cells = keys + steps + halves or [exp.Literal.number(0).as_("nothing")]
+    rows = _from(exp.select(*cells), values).where(*(_known(name) for name in excluding), copy=False)
+    rows.meta[ONCE] = sum(map(len, grouping.products)) > len(grouping.axes)
     sums = [
-        total([halved_by[axis] for axis in axes], axes, rows_at_most).as_(f"sum_{i}", copy=False)
-        for i, axes in enumerate(grouping.products)
+        total([exp.column(half[axis]) for axis in axes], axes, rows_at_most)
+        if axes[0] in half
+        else sum_of_steps(exp.column(value[axes[0]]), axes[0])
+        for axes in grouping.products
     ]
+    sums = [found.as_(f"sum_{i}", copy=False) for i, found in enumerate(sums)]
     return _from(exp.select(*keys, exp.Count(this=exp.Star()).as_("n"), *sums), rows).group_by(*keys, copy=False)
 
 
