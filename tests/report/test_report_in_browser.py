@@ -1,16 +1,17 @@
 """Pages as people see them: opened in Chromium, at two widths and in both colour schemes.
 
-Skipped in one line where there is no Chromium, unless DISCREET_REQUIRE_BROWSER says that there must be one.
+How large each page is, how long it took to write and how long to open, is printed; only the size is asserted. Skipped in one line where there is no Chromium, unless DISCREET_REQUIRE_BROWSER says that there must be one.
 """
 
 import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kinds import HOSTILE, MODELS, hostile, made, page
+from kinds import HOSTILE, MODELS, SCHEMA, hostile, made, page, table
 
 import discreet as dc
 
@@ -30,6 +31,7 @@ FLAGS = [
 ]
 SLOW = ("regression", "event-log")  # their chains, whose kernels compile
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
+MOST_BYTES = 2_000_000
 
 # marks that can be seen, by chart; a chart without one is blank
 MARKS = """() => [...document.querySelectorAll('.chart')].map(chart => ({
@@ -86,7 +88,9 @@ class Seen:
         self.view.on("pageerror", lambda error: self.said.append(str(error)))
         self.view.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
         self.view.on("request", lambda asked: self._asked(asked.url))
+        begun = time.perf_counter()
         self.view.goto(file.as_uri())
+        self.opened_in = time.perf_counter() - begun
 
     def _asked(self, address: str) -> None:
         if not address.startswith(("file:", "data:")):
@@ -113,19 +117,31 @@ def look(browser: Any, document: str, folder: Path, name: str, widths: tuple[int
     """What is wrong with a page, at every width and in both schemes."""
     file = folder / f"{name}.html"
     file.write_text(document, encoding="utf-8")
-    found = [] if len(document.encode()) < 2_000_000 else ["two megabytes"]
+    size, slowest = len(document.encode()), 0.0
+    found = [] if size < MOST_BYTES else [f"{size} bytes"]
     for width in widths:
         for scheme in SCHEMES:
             seen = Seen(browser, file, width, scheme)
             found += [f"{width} {scheme}: {problem}" for problem in seen.problems()]
             seen.keep(f"{name}-{width}-{scheme}")
+            slowest = max(slowest, seen.opened_in)
             seen.context.close()
+    print(f"{name:<26}{size / 1000:8.0f} kB, opened in at most {slowest:.2f} s")
+    return found
+
+
+def written(name: str, document: Callable[[], str]) -> str:
+    """A document, and how long it took."""
+    begun = time.perf_counter()
+    found = document()
+    print(f"{name:<26}written in {time.perf_counter() - begun:.2f} s")
     return found
 
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_page_of_every_kind_is_legible(browser: Any, tmp_path: Path, kind: str) -> None:
-    assert look(browser, page(kind), tmp_path, kind) == []
+    made(kind)
+    assert look(browser, written(kind, lambda: page(kind)), tmp_path, kind) == []
 
 
 def test_the_index_of_several_releases_is_legible(browser: Any, tmp_path: Path) -> None:
@@ -135,6 +151,62 @@ def test_the_index_of_several_releases_is_legible(browser: Any, tmp_path: Path) 
     seen.view.click("nav.index a >> nth=2")
     top = seen.view.evaluate("document.querySelector(location.hash).getBoundingClientRect().top")
     assert abs(top) < 5
+    seen.context.close()
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the index of a study of fourteen paid releases, one of them of a hostile name, and their pages."""
+    folder = tmp_path_factory.mktemp("study")
+    ledger = dc.Ledger.create(folder / "study.ledger", dc.Budget(4.0, 1e-6))
+    data = dc.open(table(), SCHEMA, id="made-up")
+    share = dc.BetaBernoulli("smoker")
+    weekly = [dc.NoisyStatistics(epsilon=0.1, label=f"week {k}") for k in range(1, 13)]
+    releases = {f"smoking, {each.label}": dc.release(share, data, each, ledger) for each in weekly}
+    releases["wards"] = dc.release(dc.DirichletCategorical("ward"), data, dc.NoisyStatistics(rho=0.05), ledger)
+    releases[HOSTILE[0]] = dc.release(dc.BetaBernoulli("smoker"), data, dc.NoisyStatistics(epsilon=0.5), ledger)
+    pages = dc.report_pages(releases, name="index", ledger=ledger, title="A study", later=["stage by ward"])
+    for name, document in pages.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(document, encoding="utf-8")
+    return folder
+
+
+LINES = """() => [...document.querySelectorAll('nav.index tbody tr')].map(row => ({
+  name: row.querySelector('th').innerText, link: row.querySelector('a') && row.querySelector('a').getAttribute('href'),
+  cells: [...row.querySelectorAll('td')].map(cell => cell.innerText) }))"""
+
+HIDDEN = """() => { const table = document.querySelector('nav.index .scroll');
+  return table.scrollWidth - table.clientWidth; }"""  # of the columns, on a phone
+
+
+def test_the_index_of_a_study_is_legible_and_counts_its_releases(browser: Any, study: Path, tmp_path: Path) -> None:
+    """A line for each release, what it found, promised and cost, one for what is to come, and a bar for each payment."""
+    assert look(browser, (study / "index.html").read_text(), tmp_path, "study-index") == []
+    seen = Seen(browser, study / "index.html", 1280, "light")
+    lines = seen.view.evaluate(LINES)
+    assert [line["name"] for line in lines[:12]] == [f"smoking, week {k}" for k in range(1, 13)]
+    assert [line["name"] for line in lines[12:]] == ["wards", HOSTILE[0], "stage by ward"]
+    *paid, later = lines
+    assert all(len(line["cells"]) == 4 and all(line["cells"]) for line in paid)
+    assert sum(float(line["cells"][-1].rstrip("%")) for line in paid) <= 100
+    assert (later["link"], later["cells"]) == (None, ["not released yet"])
+    assert len({line["link"] for line in paid}) == 14
+    (bars,) = (chart["marks"] for chart in seen.view.evaluate(MARKS))
+    assert bars >= 14
+    seen.context.close()
+
+
+def test_every_line_of_the_index_leads_to_its_page_and_back(browser: Any, study: Path) -> None:
+    seen = Seen(browser, study / "index.html", 390, "dark")
+    assert seen.view.evaluate(HIDDEN) == 0
+    for line in seen.view.evaluate(LINES)[:-1]:
+        seen.view.click(f'nav.index a[href="{line["link"]}"]')
+        assert seen.view.inner_text("h1") == line["name"]
+        assert seen.problems() == []
+        assert Path(seen.view.url.removeprefix("file://")).stat().st_size < MOST_BYTES
+        seen.view.click("nav.back a")
+        assert seen.view.inner_text("h1") == "A study"
     seen.context.close()
 
 

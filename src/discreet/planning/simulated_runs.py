@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +15,8 @@ from discreet.noise.sources import SeededNoise
 from discreet.numerics.arrays import Array
 from discreet.pipeline import drawn_table, query_of, simulate, simulations
 from discreet.planning.adjusted_averages import FEWEST, adjusted
-from discreet.planning.table_features import MOST_NOISES, MOST_ROWS, Sketch, features, sketch
+from discreet.planning.noisy_moments import NoisyMoments
+from discreet.planning.table_features import MOST_NOISES, MOST_ROWS, Sketch, features, parameter_features, sketch
 from discreet.queries.losses import Query
 from discreet.queries.statistics import Statistics
 from discreet.release import Release
@@ -78,22 +80,29 @@ def adjusted_runs(model: Model, mechanism: Mechanism, schema: Schema, runs: int)
     n, largest = public_total(query), query.largest_total
     some = np.random.default_rng(1)
     seen: list[Sketch] = []
+    truths: list[dict[str, Array]] = []
 
     def releases() -> Iterator[Release]:
         count = affordable_runs(model, mechanism, query, runs)
         for release, table in simulations(model, None, mechanism, runs=count, seed=0, n=n, schema=schema):
             seen.append(sketch(table, largest, _noise(mechanism, query, release, table), some))
+            truths.append(true_values(model, release))
             yield release
 
     found = measured(model, query, releases())
     if not found.widths or len(seen) < FEWEST:
         return found
-    rng = np.random.default_rng(2)
-    drawn = SeededNoise(2)
-    tables = (drawn_table(model, query, n, rng, most=MOST_ROWS)[1] for _ in range(FURTHER_TABLES))
-    further = [sketch(table, min(largest, MOST_ROWS), _fresh_noise(mechanism, query, drawn), some) for table in tables]
-    every = features([*seen, *further])
-    averages = {name: adjusted(values, every[: len(seen)], every[len(seen) :]) for name, values in found.widths.items()}
+    rng, drawn = np.random.default_rng(2), SeededNoise(2)
+    for _ in range(FURTHER_TABLES):
+        truth, table = drawn_table(model, query, n, rng, most=MOST_ROWS)
+        seen.append(sketch(table, min(largest, MOST_ROWS), _fresh_noise(mechanism, query, drawn), some))
+        truths.append(_estimands(model, mechanism.reported(query, truth)))
+    told = [features(seen, _moments(mechanism, query))]
+    told += [parameter_features(truths)] if query.asks != "statistics" else []
+    averages = {
+        name: min((adjusted(values, every[: values.size], every[values.size :]) for every in told), key=itemgetter(1))
+        for name, values in found.widths.items()
+    }
     return replace(found, averages=averages)
 
 
@@ -123,6 +132,12 @@ def _fresh_noise(mechanism: Mechanism, query: Query, source: SeededNoise) -> Arr
         law = cast(DiscreteNoise, laws[name])
         drawn.append(np.asarray(source.integers(law, size), dtype=float) / float(law.variance) ** 0.5)
     return np.concatenate(drawn)
+
+
+def _moments(mechanism: Mechanism, query: Query) -> NoisyMoments | None:
+    """How second moments are released, where they are."""
+    laws = mechanism.laws(query) if query.asks == "statistics" else {}
+    return NoisyMoments.of(cast(Statistics, query), laws) if laws else None
 
 
 def affordable_runs(model: Model, mechanism: Mechanism, query: Query, runs: int) -> int:
@@ -194,7 +209,11 @@ def measured_as_expected(names: tuple[str, ...], groups: tuple[str, ...], releas
 
 def true_values(model: Model, run: Release) -> dict[str, Array]:
     """The parameters that a table was simulated from."""
-    return {name: np.asarray(value, dtype=float) for name, value in model.estimands(run.truth or {}).items()}
+    return _estimands(model, run.truth or {})
+
+
+def _estimands(model: Model, truth: Mapping[str, Any]) -> dict[str, Array]:
+    return {name: np.asarray(value, dtype=float) for name, value in model.estimands(truth).items()}
 
 
 def squared_error(posterior: Any, truth: dict[str, Array], groups: tuple[str, ...]) -> dict[str, Array]:
