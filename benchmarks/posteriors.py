@@ -57,6 +57,7 @@ EXAMPLES: dict[str, Any] = {
     "EventLogHMM": dc.EventLogHMM("ward", "month", ("smoker", "flu"), states=2),
     "GammaExponential": dc.GammaExponential("wait"),
     "GammaPoisson": dc.GammaPoisson("visits"),
+    "HeldOutScores": dc.HeldOutScores("smoker", "month"),
     "LinearRegression": dc.LinearRegression("weight", ("age", "wait", "ward")),
     "MultivariateNormal": dc.MultivariateNormal(("age", "weight", "wait")),
     "NaiveBayes": dc.NaiveBayes("smoker", ("ward", "flu")),
