@@ -11,10 +11,14 @@ Every method reads the same release where it reads one, except diffprivlib, whic
 
 A row is one number of one question: root mean squared error, median width and coverage of 90% intervals over the
 samples, with two standard errors of that coverage; seconds of one answer; the ratio of errors, ours to theirs, on the
-samples that both have answered. Methods of milliseconds answer every sample, the others the first of them. Lost rows
-come first: errors more than two standard errors above a peer's that keeps the same budget, or more seconds.
+samples that both have answered; "hidden" where noise hides the number, so that our interval is the prior's. Methods of
+milliseconds answer every sample, the others the first of them. Lost rows come first: errors more than two standard
+errors above a peer's that keeps the same budget, or more seconds.
+
+python -m benchmarks.intervals --only rings --samples 100 --peers 5     one question, fewer samples
 """
 
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +36,8 @@ from benchmarks.interval_tasks import Question, Released, questions
 from benchmarks.peers import diffprivlib_fits, peer_answers
 from benchmarks.tables import DATA
 
-N, EPSILONS = 1000, (0.1, 1.0)
+EPSILONS = (0.1, 1.0)
+MOST_IMAGINED = 1000  # records that augmentation imagines, and chains go through, one by one and thousands of times
 SAMPLES, SLOW_SAMPLES, CHAIN_SAMPLES = 500, 40, 5  # of quick methods, of peers, of chains on the records themselves
 TAILS, LEVEL = (0.05, 0.95), 0.9
 TRUNCATION = 0.05  # of one draw of a share: the paper's
@@ -60,24 +65,23 @@ class Answers:
         return cls(*stacked, seconds=float(np.median([seconds for _, seconds in found])))
 
 
-def run() -> None:
+def run(only: str = "", samples: int = SAMPLES, slow: int = SLOW_SAMPLES) -> None:
     if not DATA.exists():
         print("skipped: shared data are absent")
         return
     lines: list[tuple[bool, str]] = []
-    for question in questions():
+    for question in (one for one in questions() if only in one.name):
         for epsilon in EPSILONS:
-            print(f"  {question.name} ({question.data}, n = {N:,}, epsilon = {epsilon:g}) …", flush=True)
-            lines += rows(question, epsilon)
+            print(f"  {question.name} ({question.data}, n = {question.n:,}, epsilon = {epsilon:g}) …", flush=True)
+            lines += rows(question, epsilon, answered(question, epsilon, samples, slow))
     print("\n| question | epsilon | number | method | samples | error | ours / theirs | width | coverage | seconds | |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for _, line in sorted(lines, key=lambda found: not found[0]):
         print(line)
 
 
-def rows(question: Question, epsilon: float) -> Iterator[tuple[bool, str]]:
+def rows(question: Question, epsilon: float, found: dict[str, Answers]) -> Iterator[tuple[bool, str]]:
     """A line for each number and method, and whether ours lost to it."""
-    found = answered(question, epsilon)
     for k, name in enumerate(question.names):
         squares = {method: (one.estimate[:, k] - question.truth[k]) ** 2 for method, one in found.items()}
         errors = {method: float(np.sqrt(square.mean())) for method, square in squares.items()}
@@ -98,6 +102,8 @@ def rows(question: Question, epsilon: float) -> Iterator[tuple[bool, str]]:
             )
             ratio = f"{np.sqrt(squares[OURS][:both].mean()) / errors[method]:.2f}" if method != OURS else ""
             told = f"LOST {', '.join(lost)}" if lost else ""
+            hides = method == OURS and np.median(one.upper[:, k] - one.lower[:, k]) > question.short[k]
+            told = "hidden" if hides else told
             yield (
                 bool(lost),
                 f"| {question.name} | {epsilon:g} | {name} | {method} | {both} | {errors[method]:.3g} | {ratio} "
@@ -105,29 +111,35 @@ def rows(question: Question, epsilon: float) -> Iterator[tuple[bool, str]]:
             )
 
 
-def answered(question: Question, epsilon: float) -> dict[str, Answers]:
+def answered(question: Question, epsilon: float, samples: int, slow: int) -> dict[str, Answers]:
     """Every method on the same samples; slow ones on the first of them."""
     rng = np.random.default_rng(7)
-    samples = [question.sample(N, rng) for _ in range(SAMPLES)]
     said: dict[str, list[tuple[Answer, float]]] = {}
+    first: list[Array] = []
     with threadpool_limits(1, user_api="blas"):
-        for seed, frame in enumerate(samples):
+        for seed in range(samples):
+            frame = question.sample(rng)
             methods, released = quick(question, epsilon, frame, seed)
-            if seed < SLOW_SAMPLES:
+            if seed < slow:
+                first.append(frame[[*question.bounds]].to_numpy(dtype=float))
                 methods |= peers(question, released, np.random.default_rng(seed))
             for name, method in methods.items():
                 said.setdefault(name, []).append(timed(method))
     found = {name: Answers.of(one) for name, one in said.items()}
-    arrays = {"samples": np.array([frame[[*question.bounds]].to_numpy(dtype=float) for frame in samples])}
-    found |= {} if question.is_share else {"diffprivlib": theirs(question, arrays["samples"][:SLOW_SAMPLES], epsilon)}
-    return found | {name: chains(question, arrays["samples"][:CHAIN_SAMPLES], CHAINS[name]) for name in CHAINS}
+    if not first:
+        return found
+    arrays = np.array(first)
+    found |= {} if question.is_share else {"diffprivlib": theirs(question, arrays, epsilon)}
+    if question.n > MOST_IMAGINED:
+        return found
+    return found | {name: chains(question, arrays[:CHAIN_SAMPLES], CHAINS[name]) for name in CHAINS}
 
 
 def quick(
     question: Question, epsilon: float, frame: Any, seed: int
 ) -> tuple[dict[str, Callable[[], Answer]], Released]:
     """Methods of milliseconds, and the release that others read."""
-    table = dc.open(frame, dc.Schema(question.schema, n=N), id="sample")
+    table = dc.open(frame, dc.Schema(question.schema, n=question.n), id="sample")
     (release,) = dc.simulate(question.model, table, dc.NoisyStatistics(epsilon=epsilon), runs=1, seed=seed)
     methods: dict[str, Callable[[], Answer]] = {
         OURS: lambda: question.answer(release.posterior()),
@@ -139,7 +151,7 @@ def quick(
         (drawn,) = dc.simulate(question.model, table, draw, runs=1, seed=seed)
         methods["one draw"] = lambda: question.answer(drawn.posterior())
     half = {} if question.is_share else dict(zip(question.bounds, question.half, strict=True))
-    return methods, Released.of(release, N, half)
+    return methods, Released.of(release, question.n, half)
 
 
 def peers(question: Question, released: Released, rng: np.random.Generator) -> dict[str, Callable[[], Answer]]:
@@ -150,10 +162,11 @@ def peers(question: Question, released: Released, rng: np.random.Generator) -> d
         return {
             "augmentation": lambda: read(question.centre + question.half * augmented_normal(released, columns, rng)[0])
         }
-    return {
-        "augmentation": lambda: read(in_own_units(question, *lines_of(*augmented_normal(released, columns, rng)))),
-        "Gaussian sums": lambda: read(in_own_units(question, *split(gaussian_sums(released, columns, rng)[0]))),
-    }
+    sums = {"Gaussian sums": lambda: read(in_own_units(question, *split(gaussian_sums(released, columns, rng)[0])))}
+    if question.n > MOST_IMAGINED:
+        return sums
+    imagined = lambda: read(in_own_units(question, *lines_of(*augmented_normal(released, columns, rng))))  # noqa: E731
+    return {"augmentation": imagined} | sums
 
 
 def lines_of(means: Array, covariances: Array) -> tuple[Array, Array]:
@@ -182,11 +195,11 @@ def exact(question: Question, frame: Any) -> Answer:
     values = np.clip(frame[[*question.bounds]].to_numpy(dtype=float), *zip(*question.bounds.values(), strict=True))
     if question.is_share:
         ones = values.sum()
-        low, high = beta(1 + ones, 1 + N - ones).ppf(TAILS)
-        return np.array([(1 + ones) / (2 + N)]), np.array([low]), np.array([high])
-    design = np.column_stack([np.ones(N), values[:, :-1]])
+        low, high = beta(1 + ones, 1 + question.n - ones).ppf(TAILS)
+        return np.array([(1 + ones) / (2 + question.n)]), np.array([low]), np.array([high])
+    design = np.column_stack([np.ones(question.n), values[:, :-1]])
     estimate, squares, *_ = np.linalg.lstsq(design, values[:, -1])
-    freedom = N - design.shape[1]
+    freedom = question.n - design.shape[1]
     deviation = np.sqrt(np.diag(np.linalg.inv(design.T @ design)) * squares[0] / freedom)
     low, high = (estimate + t(freedom).ppf(tail) * deviation for tail in TAILS)
     return estimate, low, high
@@ -222,4 +235,8 @@ def timed(method: Callable[[], Answer]) -> tuple[Answer, float]:
 
 
 if __name__ == "__main__":
-    run()
+    parser = ArgumentParser()
+    parser.add_argument("--only", default="", help="questions with this text in their name")
+    parser.add_argument("--samples", type=int, default=SAMPLES)
+    parser.add_argument("--peers", type=int, default=SLOW_SAMPLES, dest="slow", help="samples that slow peers answer")
+    run(**vars(parser.parse_args()))

@@ -89,6 +89,58 @@ def test_two_levels_agree_with_a_grid(link: str) -> None:
     assert abs(law.log_evidence - log_evidence) < 0.1
 
 
+def quantiles_by_grid(evidence: ScoreEvidence, precision: Array, orders: tuple[float, ...]) -> Array:
+    """Of the intercept, under both levels' laws written out, on a grid of seven deviations of the prior."""
+    terms, points = evidence.terms, evidence.points
+    u = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]) @ evidence.walk.map.T
+    omega = np.sqrt(np.arange(1.0, 41.0)) / np.sqrt(np.arange(1.0, 41.0)).sum()
+    w = np.array([weights(terms, u, point) for point in points])
+    axes = [np.linspace(-7.0, 7.0, 401) / np.sqrt(each) for each in np.diag(precision)]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    asked = omega @ np.array([terms.link.mean(u @ point) * row for point, row in zip(points, w, strict=True)])
+    average = omega @ w
+    gap = omega @ evidence.scores - N * (SHARES * (asked - average * terms.link.mean(grid @ u.T))) @ u
+    j = N * np.einsum("gi,ia,ib->gab", SHARES * average**2 * terms.link.variance(grid @ u.T), u, u)
+    j += terms.scores_sd**2 * (omega**2).sum() * np.eye(2)
+    density = -0.5 * np.einsum("ga,gab,gb->g", gap, np.linalg.inv(j), gap) - 0.5 * np.linalg.slogdet(j)[1]
+    density -= 0.5 * np.einsum("ga,ab,gb->g", grid, precision, grid)
+    sums = np.cumsum(np.exp(density - density.max()).reshape(401, 401).sum(axis=1))
+    return np.interp(orders, sums / sums[-1], axes[0])
+
+
+def quantiles_of(means: Array, covariances: Array, orders: tuple[float, ...]) -> Array:
+    """Of the first coordinate of normal laws that count the same."""
+    from scipy.special import ndtr
+
+    at = np.linspace(means[:, 0].min() - 20.0, means[:, 0].max() + 20.0, 20_001)
+    below = [ndtr((at - m) / np.sqrt(v)) for m, v in zip(means[:, 0], covariances[:, 0, 0], strict=True)]
+    return np.interp(orders, np.mean(below, axis=0), at)
+
+
+@pytest.mark.parametrize("rare", [-4.5, -1.0])
+def test_intercepts_of_counted_targets_agree_with_a_grid(rare: float) -> None:
+    """Where noise leaves counts alone; the twin is the normal law, which misses the long tail of rare targets."""
+    orders, precision = (0.05, 0.5, 0.95), np.diag([0.1, 0.2])
+    evidence = two_levels(6000.0, (rare, 0.4), 5)
+    assert evidence.counts_only
+    precision[1, 1] *= evidence.walk.map[1, 2] ** 2 + evidence.walk.map[1, 1] ** 2  # of the slope, not of its scale
+    right = quantiles_by_grid(evidence, precision, orders)
+    counted, normal = evidence.counted(precision), evidence.law(precision)
+    deviation = float(counted.covariance[0, 0]) ** 0.5
+    found = quantiles_of(counted.means, counted.covariances, orders)
+    np.testing.assert_allclose(found, right, atol=0.12 * deviation)
+    np.testing.assert_allclose(counted.covariance[1, 1] * precision[1, 1], 1.0, rtol=0.15)
+    if rare < -2.0:
+        assert np.abs(quantiles_of(normal.means, normal.covariances, orders) - right).max() > 0.3 * deviation
+
+
+def test_without_information_counted_targets_have_the_prior() -> None:
+    evidence, precision = two_levels(1e7, (0.3, -0.4), 3), np.array([[0.5, 0.1], [0.1, 0.3]])
+    law = evidence.counted(precision)
+    np.testing.assert_allclose(law.covariance, np.linalg.inv(precision), rtol=0.02, atol=0.03)
+    np.testing.assert_allclose(law.mean, 0.0, atol=0.05)
+
+
 def test_forgotten_noise_and_forgotten_prior_are_seen() -> None:
     """Planted: noise taken for half of what it is, and a prior a hundred times as wide, move the deviations."""
     evidence, precision = two_levels(300.0, (0.3, -0.4), 2), np.eye(2) * 100.0

@@ -194,7 +194,7 @@ def test_a_search_says_nothing_of_a_cell_that_a_transform_cannot_take(table: pd.
     X, y = parts(table)
     X = X[["age"]].assign(age=[0.0, *X["age"][1:]])
     schema = dc.Schema({"age": dc.Bounded(0, 5, cut=[2, 4], missing=0), "smoker": COLUMNS["smoker"]})
-    piped = make_pipeline(FunctionTransformer(np.log), bayes(ledger, schema=schema))
+    piped = make_pipeline(FunctionTransformer(np.log, kw_args={"dtype": np.float64}), bayes(ledger, schema=schema))
     grid = {"privatenaivebayes__feature_prior": [1.0]}
     PrivateGridSearchCV(piped, grid, mechanism=SCORES, cv=2, verbose=False).fit(X, y)  # a warning is an error
     with pytest.warns(RuntimeWarning, match="divide by zero"):

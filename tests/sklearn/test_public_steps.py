@@ -23,6 +23,9 @@ from discreet.sklearn import EstimatorError, PrivateLogisticRegression, check_st
 SCHEMA = dc.Schema({name: COLUMNS[name] for name in ("age", "ward", "smoker")})
 
 
+DOUBLES = {"dtype": np.float64}
+
+
 class Quiet(FunctionTransformer):
     """A subclass could do anything."""
 
@@ -80,7 +83,7 @@ def test_a_ufunc_treats_each_cell_by_itself(table: pd.DataFrame, ledger: dc.Ledg
     mechanism = dc.NoisyScore(epsilon=100.0, delta=1e-6, steps=20)
     last = PrivateLogisticRegression(schema, ledger=ledger, mechanism=mechanism, id="patients")
     assert (
-        make_pipeline(FunctionTransformer(np.log1p), last)
+        make_pipeline(FunctionTransformer(np.log1p, kw_args=DOUBLES), last)
         .fit(table[["age"]], table.smoker)
         .score(table[["age"]], table.smoker)
         > 0.7
@@ -101,8 +104,27 @@ def test_what_learns_from_rows_is_refused(name: str, table: pd.DataFrame, estima
 @pytest.mark.parametrize("function", [np.matmul, np.linalg._umath_linalg.inv, np.add, np.frompyfunc(str, 1, 1)])  # type: ignore[attr-defined]
 def test_a_ufunc_of_more_than_one_cell_is_refused(function: Any) -> None:
     with pytest.raises(EstimatorError, match="public transform"):
-        check_steps(FunctionTransformer(function))
-    check_steps(FunctionTransformer(np.sqrt))
+        check_steps(FunctionTransformer(function, kw_args=DOUBLES))
+    check_steps(FunctionTransformer(np.sqrt, kw_args=DOUBLES))
+
+
+@pytest.mark.parametrize("arguments", [None, {"dtype": None}, {"dtype": np.float32}, {**DOUBLES, "where": False}])
+def test_a_ufunc_by_the_type_of_a_column_is_refused(arguments: Any) -> None:
+    with pytest.raises(EstimatorError, match="in doubles"):
+        check_steps(FunctionTransformer(np.sqrt, kw_args=arguments))
+
+
+@pytest.mark.parametrize(("kind", "function"), [("int64", np.reciprocal), ("int8", np.square)])
+def test_in_doubles_one_missing_cell_changes_no_other(kind: str, function: Any) -> None:
+    """The twin: by the type of the column, which one missing cell changes, all others are other numbers."""
+    whole = pd.DataFrame({"age": np.arange(2, 40, dtype=kind)})
+    missing = whole.astype(float)
+    missing.iloc[0, 0] = np.nan
+    for arguments, changed in ((DOUBLES, 0), (None, 28)):
+        step = FunctionTransformer(function, kw_args=arguments)
+        before, after = (np.asarray(step.fit_transform(table), dtype=float)[1:] for table in (whole, missing))
+        assert (before != after).sum() >= changed
+        assert changed or (before == after).all()
 
 
 @pytest.mark.parametrize("told", [{"validate": True}, {"inverse_func": np.square}], ids=["refused", "warned of"])
@@ -120,7 +142,7 @@ def test_one_cell_of_a_transform_is_not_told(
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             try:
-                make_pipeline(FunctionTransformer(np.sqrt, **told), last).fit(cells, table.smoker)
+                make_pipeline(FunctionTransformer(np.sqrt, kw_args=DOUBLES, **told), last).fit(cells, table.smoker)
             except ValueError as problem:
                 return type(problem).__name__, [str(each.message) for each in warned]
         return "fitted", [str(each.message) for each in warned]

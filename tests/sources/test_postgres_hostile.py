@@ -234,7 +234,7 @@ def test_neighbours_have_equal_events(postgres: Server, capfd: Any) -> None:
 
 
 SLOW = "CREATE VIEW clinic.slow AS SELECT CASE WHEN pg_sleep({}) IS NULL THEN 0 ELSE x END AS x FROM clinic.rows"
-BUSY = "FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE '%MATERIALIZED%'"
+BUSY = "FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE '%coded%'"
 
 
 def during(url: str, deed: Callable[[], Any]) -> threading.Thread:

@@ -19,7 +19,6 @@ from discreet.schema import Binary, Bounded, Categorical, Count, Schema
 from discreet.sources.open import open_dataset
 from discreet.sources.readers import csv
 from discreet.sources.sql import cell_sql as cells
-from discreet.sources.sql import statements as sql
 
 NAMES = list(SCHEMA.columns)
 HEADER = ",".join(NAMES).encode() + b"\n"
@@ -256,7 +255,8 @@ def test_neighbours_never_move_more_than_the_declared_sensitivity(schema):
 
 
 def test_a_source_that_forgets_to_clip_is_caught(monkeypatch):
-    monkeypatch.setattr(sql, "clipped", lambda value, column: cells.clipped(value, Bounded(-1e4, 1e4)))
+    right = cells._clipped
+    monkeypatch.setattr(cells, "_clipped", lambda value, column: right(value, Bounded(-1e4, 1e4)))
     query, moved = worst_move(SCHEMA, ["0", "1", "1e11"])
     assert moved > query.l1
 

@@ -148,7 +148,8 @@ def in_a_view(self: engine.SparkAsked, query: Statistics, grouping: Any, scan: A
     """The planted bug: a scan is kept where every thread of the session looks."""
     self.session.sql(engine._text(scan)).createOrReplaceTempView(engine.CODED)
     groups = self.rows(engine._of_sets(query, grouping))
-    return {columns: engine._of_set(grouping, columns, groups) for columns in grouping.marginals}
+    sets = {columns: engine._of_set(grouping, columns, groups) for columns in grouping.marginals}
+    return {columns: engine.in_arrays(found, grouping, columns) for columns, found in sets.items()}
 
 
 def answers_every_thread_by_its_own_scan(spark: Running) -> None:

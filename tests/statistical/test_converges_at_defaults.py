@@ -15,7 +15,9 @@ def test_a_network_of_four_nodes_at_epsilon_2() -> None:
     (made,) = dc.simulate(
         dc.BayesianNetwork(graph), None, dc.NoisyStatistics(epsilon=2.0), schema=schema, runs=1, seed=1
     )
-    assert made.posterior().mixing.converged
+    posterior = made.posterior()
+    print(posterior.mixing.words)
+    assert posterior.mixing.converged
 
 
 @pytest.mark.parametrize("n", [442, pytest.param(5_000, marks=pytest.mark.audit)])
@@ -28,7 +30,8 @@ def test_a_regression_on_ten_features_at_epsilon_half(n) -> None:
     table = dc.open(frame, dc.Schema(columns, n=n), id="patients")
     (made,) = dc.simulate(model, table, dc.NoisyStatistics(epsilon=0.5), runs=1, seed=1)
     posterior = made.posterior()
-    assert posterior.mixing.converged, posterior.mixing.words
+    print(posterior.mixing.words)
+    assert posterior.mixing.converged
     assert posterior.chains["coefficients"].shape[1] < moment_chains.MOST_DRAWS
 
 
@@ -41,5 +44,6 @@ def test_an_event_log_of_20_regions_and_72_months_at_epsilon_2() -> None:
         model, dc.open(log.table, log.schema, id="log"), dc.NoisyStatistics(epsilon=2.0), runs=1, seed=1
     )
     posterior = made.posterior()
-    assert posterior.mixing.converged, posterior.mixing.words
+    print(posterior.mixing.words, f"({posterior.cells.shape[1]} draws of each chain)")
+    assert posterior.mixing.converged
     assert posterior.cells.shape[1] < hidden_noise.MOST

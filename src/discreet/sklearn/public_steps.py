@@ -11,7 +11,7 @@ cannot be seen: that is the caller's word.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,14 @@ from discreet.sklearn.fitted_tables import EstimatorError
 __all__ = ["check_callers", "check_steps"]
 
 PAYS_FOR_FOLDS = "discreet.sklearn.paid_searches"  # tells the whole price before its first fit
+DOUBLES = (np.float64, float, "float64")
 HANDS_ON = ("sklearn.base", "sklearn.pipeline", "sklearn.utils.")  # of scikit-learn, what changes and draws no rows
 
 LEARNS = (
     "learns from the rows, or may: then one row moves all others and the guarantee would be false. Bounds and levels "
     "that the schema declares do the scaling, encoding and filling in; transforms that may stay are passthrough, drop, "
     "ColumnTransformer of columns by name or place, and FunctionTransformer without a function or of one NumPy ufunc "
-    "and nothing else"
+    "in doubles, kw_args={'dtype': np.float64}, and nothing else"
 )
 SEARCHED = (
     "must not be fitted by scikit-learn's own cross-validation, got a fold: each fold is another table, which is paid "
@@ -58,7 +59,7 @@ def check_steps(step: Any, name: str = "") -> None:
                 )
         check_steps(step.remainder, "remainder")
         return
-    if kind is FunctionTransformer and _says_nothing(step) and (step.func is None or _is_of_one_cell(step.func)):
+    if kind is FunctionTransformer and _says_nothing(step) and _is_of_one_cell(step.func, step.kw_args or {}):
         return
     raise EstimatorError(f"Pipeline step {name!r} must be a public transform, got {kind.__name__}, which {LEARNS}")
 
@@ -85,13 +86,20 @@ def check_callers(estimator: Any) -> None:
 
 def _says_nothing(step: Any) -> bool:
     """Whether no cell makes it refuse (`validate`), and only its function is called (`inverse_func` is tried)."""
-    return not step.kw_args and not step.validate and step.inverse_func is None
+    return not step.validate and step.inverse_func is None
 
 
-def _is_of_one_cell(function: Any) -> bool:
-    """Whether this is a function of NumPy's own of one cell: of whole matrices, or made of one in Python, is none."""
+def _is_of_one_cell(function: Any, arguments: Mapping[str, Any]) -> bool:
+    """Whether this is a function of NumPy's own of one cell: of whole matrices, or made of one in Python, is none.
+
+    What it makes of a whole number is up to the type of the column, 1/3 of 3 or 0, and one missing cell makes floats of
+    all. So it must say that it computes in doubles.
+    """
+    if function is None:
+        return not arguments
     own = isinstance(function, np.ufunc) and function.signature is None and function.types != ["O->O"]
-    return own and (function.nin, function.nout) == (1, 1)
+    in_doubles = list(arguments) == ["dtype"] and arguments["dtype"] in DOUBLES
+    return own and in_doubles and (function.nin, function.nout) == (1, 1)
 
 
 def wrapped(kind: str) -> str:

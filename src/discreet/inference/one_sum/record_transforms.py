@@ -24,6 +24,7 @@ __all__ = ["CellTransform", "ExponentialTransform", "Transform", "fold", "layout
 ComplexArray = NDArray[np.complex128]
 
 DROPPED = 1e-22  # cells with less weight than this cannot be seen in a double
+ONE_THREAD = 2**18  # terms of a product of matrices up to which BLAS keeps it in one thread
 SMALLEST = 1e-300  # stands for a transform that vanishes, so that its logarithm is finite
 
 
@@ -143,11 +144,24 @@ def fold(coefficients: Array) -> Array:
 def power_sums(coefficients: Array, offsets: Array, stride: float, log_z: ComplexArray) -> ComplexArray:
     """Σ c[i, p, k] z^(p · stride + offsets[k]) for coefficients (i, p, k) and log z (i, j) with |z| ≤ 1."""
     powers = np.exp(offsets[:, np.newaxis] * log_z[:, np.newaxis, :])
-    # real and imaginary parts side by side are one product of matrices, ten times as fast as one for each
-    inner = (np.asarray(coefficients, dtype=float) @ powers.view(np.float64)).view(np.complex128)
+    inner = _products(coefficients, powers)
     step = np.exp(stride * log_z)
     total = inner[:, -1].copy()
     for block in range(inner.shape[1] - 2, -1, -1):
         total *= step
         total += inner[:, block]
     return np.asarray(total)
+
+
+def _products(coefficients: Array, powers: ComplexArray) -> ComplexArray:
+    """Real coefficients (i, p, k) times powers (i, k, j), their real and imaginary parts side by side.
+
+    A few columns at a time: threads that are woken for products as small as these take far longer than the products.
+    """
+    parts = powers.view(np.float64)
+    found = np.empty((*coefficients.shape[:2], parts.shape[2]))
+    width = max(ONE_THREAD // max(coefficients.shape[1] * coefficients.shape[2], 1), 1)
+    for start in range(0, parts.shape[2], width):
+        some = slice(start, start + width)
+        np.matmul(coefficients, parts[:, :, some], out=found[:, :, some])
+    return found.view(np.complex128)

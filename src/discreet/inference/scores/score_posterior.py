@@ -4,10 +4,12 @@ Under each law the equation of the scores is straight around the most probable t
 the features is drawn anew for every component, so that what is not known of it widens the mixture.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.inference.scores.counted_targets import Intercepts, drawn_slopes, intercepts_of, pieces_of
 from discreet.inference.scores.feature_law import feature_law
 from discreet.inference.scores.score_equation import ScoreEquation, pooled, score_equation
 from discreet.numerics.arrays import Array
@@ -58,24 +60,51 @@ class ScoreEvidence:
         if self.terms.directions > MOST_DIRECTIONS:
             return self._straight(precision)
         rng = np.random.default_rng(seed)
-        known = feature_law(self.terms, self.totals, self.walk.frame, self.walk.spread, self.moments, rng)
-        omega = pooled(self.terms.steps)
-        laws = int(np.clip(LAWS / self.terms.directions, FEWEST_LAWS, MOST_LAWS))
         means: list[Array] = []
         covariances: list[Array] = []
         evidences: list[float] = []
-        theta = omega @ self.points
-        for _ in range(laws):
-            u = self.upon(known.drawn(rng))
-            size = max(self.totals.size + self.totals.size_sd * rng.normal(), 0.1 * self.totals.size, 1.0)
-            equation = score_equation(self.terms, size, omega, self.points, self.scores, u)
+        theta = self._centre
+        for equation in self._equations(rng):
             theta, covariance, evidence = _settled(equation, precision, theta)
             means.append(theta)
             covariances.append(covariance)
             evidences.append(evidence)
-        highest = max(evidences)
-        average = highest + float(np.log(np.mean(np.exp(np.array(evidences) - highest))))
-        return ThetaLaw(np.array(means), np.array(covariances, dtype=np.float64), average)
+        return ThetaLaw(np.array(means), np.array(covariances, dtype=np.float64), _average(evidences))
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether the intercept got the whole budget, and scores are counts of the target."""
+        return self.terms.counts_only(self.totals.size)
+
+    def counted(self, precision: Array, seed: int = 0) -> ThetaLaw:
+        """The same where scores are counts: the intercept's law is none that is normal, and slopes keep the prior's."""
+        if self.terms.directions > MOST_DIRECTIONS:
+            return self._straight(precision)
+        rng = np.random.default_rng(seed)
+        theta, slopes = self._centre, drawn_slopes(precision, self._laws, rng.spawn(1)[0])
+        found: list[Intercepts] = []
+        for equation, drawn in zip(self._equations(rng), slopes, strict=True):
+            theta, _, _ = _settled(equation, precision, theta)
+            found.append(intercepts_of(equation, precision, drawn, theta))
+        return ThetaLaw(*pieces_of(found, precision, rng))
+
+    @property
+    def _laws(self) -> int:
+        """How many laws of the features are drawn."""
+        return int(np.clip(LAWS / self.terms.directions, FEWEST_LAWS, MOST_LAWS))
+
+    @property
+    def _centre(self) -> Array:
+        return np.asarray(pooled(self.terms.steps) @ self.points)
+
+    def _equations(self, rng: np.random.Generator) -> Iterator[ScoreEquation]:
+        """One for every drawn law of the features."""
+        known = feature_law(self.terms, self.totals, self.walk.frame, self.walk.spread, self.moments, rng)
+        omega = pooled(self.terms.steps)
+        for _ in range(self._laws):
+            u = self.upon(known.drawn(rng))
+            size = max(self.totals.size + self.totals.size_sd * rng.normal(), 0.1 * self.totals.size, 1.0)
+            yield score_equation(self.terms, size, omega, self.points, self.scores, u)
 
     def upon(self, z: Array) -> Array:
         """Records u of centred records z."""
@@ -109,6 +138,12 @@ def _settled(equation: ScoreEquation, prior: Array, theta: Array) -> tuple[Array
     evidence = 0.5 * (float(np.linalg.slogdet(prior)[1]) + float(aim @ aim) - likelihood.quadratic)
     evidence += likelihood.log_volume - float(np.log(np.diag(lower)).sum())
     return theta, half.T @ half, evidence - 0.5 * len(theta) * float(np.log(2.0 * np.pi))
+
+
+def _average(evidences: list[float]) -> float:
+    """The logarithm of their average, from their logarithms."""
+    highest = max(evidences)
+    return highest + float(np.log(np.mean(np.exp(np.array(evidences) - highest))))
 
 
 def _root(likelihood: Array, prior: Array) -> Array:

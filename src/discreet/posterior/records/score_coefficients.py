@@ -73,8 +73,13 @@ class ScoreCoefficients(Posterior):
 
     @cached_property
     def law(self) -> ThetaLaw:
-        """Theta in the coordinates of the scores; the matrices are so small that threads would wait for each other."""
+        """Theta in the coordinates of the scores; the matrices are so small that threads would wait for each other.
+
+        Under a declared prior its draws name requests (`margin_weights`): there it stays what it was.
+        """
         with threadpool_limits(1, user_api="blas"):
+            if self.precision is None and self.evidence.counts_only:
+                return self.evidence.counted(self._prior, SEED)
             return self.evidence.law(self._prior, SEED)
 
     def mean(self) -> Array:
