@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from decimal import Decimal
 
 import duckdb
 import pytest
 
+from discreet.sources.engines.base import in_arrays
 from discreet.sources.engines.duckdb import whole_numbers
+from discreet.sources.sql.statements import Grouping
 
 WIDE = [0, -5, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**127 - 1, 1 - 2**127, 2**64, -(2**64) + 3]
 
@@ -29,6 +32,12 @@ def test_codes_of_every_type_are_whole_numbers() -> None:
             assert [sorted(whole_numbers(column)) for column in table.columns] == [
                 sorted(i % 100 for i in range(rows)) for _ in kinds
             ]
+
+
+def test_decimals_of_an_engine_are_whole_numbers() -> None:
+    codes, totals = in_arrays([(0, Decimal(2**90)), (1, Decimal(7))], Grouping((), ()), ("x",))
+    assert [(type(number), number) for number in totals] == [(int, 2**90), (int, 7)]
+    assert codes.tolist() == [0, 1]
 
 
 def test_pandas_is_not_imported() -> None:

@@ -178,9 +178,10 @@ class Engine(ABC):
 
 
 def in_arrays(groups: Sequence[Group], grouping: Grouping, columns: tuple[str, ...]) -> list[IntegerArray]:
-    """Groups over a set of columns, as one array of each number."""
+    """Groups over a set of columns, as one array of each number, which engines may call a decimal."""
     width = len(columns) + 1 + len(grouping.products)
-    return [*np.array(groups, dtype=object).reshape(len(groups), width).T]
+    numbers = [[int(number) for number in group] for group in groups]
+    return [*np.array(numbers, dtype=object).reshape(len(groups), width).T]
 
 
 def _is_bounded(query: Statistics, exact: Marginals) -> bool:
