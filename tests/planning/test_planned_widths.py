@@ -2,8 +2,9 @@
 
 A plan reads the intervals of 200 simulated tables (fewer of event logs) and looks at 5,000 more; the check takes the mean
 of 1,000 others, with another seed, and holds the plan to a tenth of it. Where widths vary most over the prior, those of
-linear coefficients, the mean of a thousand is itself known to 8% and the plan to 11% (two deviations each, told by it): a
-true plan would fail there for one seed in ten, of the other parameters for one in a thousand or fewer. Seeds are fixed.
+coefficients, the mean of a thousand is itself known to 5 or 8% and the plan to 9 or 13% (two deviations each, told by
+it): a true plan would fail there for one seed in ten to twenty, of the other parameters for one in a thousand or fewer.
+Seeds are fixed.
 
 Of a real column, of which a plan knows nothing, shares and means are held to a quarter. Widths of a variance follow the
 variance itself: there the plan is told what a data dictionary says of the column, its mean and deviation to two digits.

@@ -9,7 +9,7 @@ An engine is one file here. It supplies
   session held is gone afterwards.
 
 A session has the rows under the name `ROWS`, with the columns that `handed_over` says (c0, c1, … as `held` names them,
-and `person`), every text in them below its public cap, equal exactly where its bytes are. It runs the trees of
+and `person`), every text in them below a public cap, equal exactly where its bytes are. It runs the trees of
 `sources.sql`, which are written as DuckDB reads them. Where an engine says something else, its dialect of sqlglot
 renders it: generators replace a node by what means the same, for every cell there is. These nodes are
 

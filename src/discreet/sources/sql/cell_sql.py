@@ -7,7 +7,8 @@ Handed over is every declared column, its texts no longer than declared, and who
 
 So memory does not depend on what rows hold: a text that is grouped, sorted or joined has a public length, far below
 what the engine may take, before anything else is done with it. Nothing is shortened into something else: two long
-names that are cut could be one person, and a cut text a level.
+names that are cut could be one person, and a cut text a level. Where a source cannot hold a long text (`whole`), no
+cell is measured; its own cap is public, too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
