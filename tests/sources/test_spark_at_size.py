@@ -1,4 +1,4 @@
-"""Spark at the size that the issue states, and with an executor that dies: `make audit` only."""
+"""Spark at five million rows, and with an executor that dies: `make audit` only."""
 
 import json
 import os

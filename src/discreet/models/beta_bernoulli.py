@@ -28,9 +28,9 @@ from discreet.queries.families import Dirichlet
 from discreet.queries.statistics import Statistics
 from discreet.schema import Binary, Schema
 
-OTHERS = "DirichletCategorical asks for shares of levels, Normal for means"
-
 __all__ = ["BetaBernoulli"]
+
+OTHERS = "DirichletCategorical asks for shares of levels, Normal for means"
 
 
 @dataclass(frozen=True)
