@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.mechanisms.posterior_sample import posterior_sample
+from discreet.mechanisms.draws import declared_space
 from discreet.noise.sources import SeededNoise
 from discreet.sources import Dataset
 from discreet.sources.coded import CodedRows
@@ -45,14 +45,14 @@ def check(smallest: float, cases: int) -> None:
 
 
 def test_every_declaration_can_be_drawn_on_every_table() -> None:
-    check(posterior_sample.SMALLEST_TRUNCATION, 150)
+    check(declared_space.SMALLEST_TRUNCATION, 150)
 
 
 def test_a_truncation_that_leaves_no_room_below_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """1 - 1e-17 is 1 in doubles: five zeros could not be drawn, four zeros and a one could."""
     with pytest.raises(dc.GuaranteeError, match=r"PosteriorSample\.truncation must be at least 2\^-40, got 1e-17"):
         dc.PosteriorSample(1.0, truncation=1e-17)
-    monkeypatch.setattr(posterior_sample, "SMALLEST_TRUNCATION", 0.0)
+    monkeypatch.setattr(declared_space, "SMALLEST_TRUNCATION", 0.0)
     planted = dc.PosteriorSample(1.0, truncation=1e-17)
     assert np.all(np.isfinite(drawn(planted, dc.BetaBernoulli("b"), 1)))
     with pytest.raises(ValueError, match="math domain error"):
